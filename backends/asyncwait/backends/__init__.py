@@ -1,3 +1,3 @@
-"""Operators that people run, and those that prove the suite can fail; a folder for each."""
+"""Operators for users, and faulty operators that prove the suite can fail; a folder for each."""
 
 __all__: list[str] = []

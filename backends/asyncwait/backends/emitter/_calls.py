@@ -1,4 +1,4 @@
-"""Calling the user's function: the calls, their deadlines, and what becomes of their records."""
+"""Calls of the user's function, their deadlines, and the decisions of their records."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -24,22 +24,22 @@ from asyncwait.toolkit import (
 )
 
 LOOK = 0.004
-"""Seconds from a cancellation to the look whether the call has ended, and from look to look."""
+"""Seconds from a cancellation to the first look at the call, and from look to look."""
 
 LATE = 0.001
-"""Seconds from which a look is late: the loop stalled, and held the call up as well."""
+"""Seconds after which a look is late: the loop stalled, which also delayed the call."""
 
 ON_TIME, MOST = 2, 8
 """Looks on time in a row, and looks at all, after which a call that runs is abandoned."""
 
 
 class Timers:
-    """The deadlines of records, and the task that looks after them.
+    """The deadlines of records, and the task that fires them.
 
     All deadlines are equally far from the calls, so they are due in the order of the calls.
 
     Args:
-        timeout: from the call on, in seconds; None for no deadlines.
+        timeout: seconds from the call to the deadline; None for no deadlines.
         clock: of the loop, in seconds.
         life: of the operator.
     """
@@ -51,7 +51,7 @@ class Timers:
         self._running: OrderedDict[Entry, float] = OrderedDict()
         self._news = Bell()
         self.on_time: Callable[[Entry], object] = lambda _: None
-        """Called with an entry whose time has come."""
+        """Called with an entry whose deadline has come."""
         life.when_over(self._running.clear)
 
     def start(self, entry: Entry) -> None:
@@ -63,14 +63,14 @@ class Timers:
                 self._news.ring()
 
     def cancel(self, entry: Entry) -> None:
-        """Stop the timer of an entry, and keep nothing of it (TIME-1, CAP-7)."""
+        """Stop the timer of an entry, and drop the entry (TIME-1, CAP-7)."""
         self._running.pop(entry, None)
 
     def fire_before(self, time: float) -> None:
-        """Fire what was due before a time, the earliest first.
+        """Fire the timers that were due before a time, the earliest first.
 
-        If something blocks the loop, the answer may be looked at before a deadline that was earlier
-        (TIME-6, FAIL-4).
+        If the loop was blocked, it may process an answer before an earlier deadline (TIME-6,
+        FAIL-4).
         """
         while self._first_due() < time and not self._life.is_over:
             self.on_time(self._running.popitem(last=False)[0])
@@ -92,10 +92,11 @@ class Timers:
 class Records:
     """Decisions of called records: the answer, failure or deadline of each record, exactly once.
 
-    Whatever was due before an answer is decided before it: it may be that very record.
+    Deadlines that were due before an answer are decided first; the answer's own record may be among
+    them.
 
     Args:
-        queue: where the entries stand.
+        queue: the queue of the entries.
         timers: of their deadlines.
         handler: the function's `timeout`, if it has one.
         life: of the operator.
@@ -113,12 +114,12 @@ class Records:
         timers.on_time = self.expire
 
     def answer(self, entry: Entry, returned: Any) -> None:
-        """Complete an entry with what its call gave, unless its deadline came before."""
+        """Complete an entry with the results of its call, unless its deadline came before."""
         if self._is_open(entry):
             self._complete_with(entry, lambda: self.collect(entry.element, returned))
 
     def fail(self, entry: Entry, error: BaseException) -> None:
-        """Fail because a call has raised, at once and not in the entry's turn (FAIL-2)."""
+        """Fail because a call has raised, at once and not in the entry's place (FAIL-2)."""
         record: Any = entry.element
         if self._is_open(entry):
             self._life.fail(call_failed(record, error))
@@ -132,10 +133,10 @@ class Records:
         )
 
     def collect(self, record: Any, returned: Any) -> tuple[Any, ...]:
-        """Read the results of a record whole (RES-6).
+        """Read all results of a record (RES-6).
 
         Raises:
-            InvalidResult: the call gave no collection of results (RES-3).
+            InvalidResult: the call returned no collection of results (RES-3).
             CallFailed: the collection raised while it was read (FAIL-1).
         """
         return collect_results(record, returned)
@@ -145,7 +146,7 @@ class Records:
         return not (entry.is_completed or self._life.is_over)
 
     def _complete_with(self, entry: Entry, give: Callable[[], tuple[Any, ...]]) -> None:
-        """Settle what comes out for a record, with its timestamp and key (ELEM-1, ELEM-2)."""
+        """Set the outputs of a record, with its timestamp and key (ELEM-1, ELEM-2)."""
         record: Any = entry.element
         try:
             results = give()
@@ -160,16 +161,16 @@ class Records:
 class Calls:
     """The calls of the function, each in a task of its own, begun in the order of their records.
 
-    A task takes the first record that waits when the task begins to run, whichever task that is:
-    trio begins tasks in any order (ORD-4).
+    A task takes the first waiting record when the task begins to run, because trio begins tasks in
+    any order (ORD-4).
 
     Args:
         function: the parts of the user's function.
-        records: learns what a call comes to.
+        records: decides the record of each ended call.
         timers: started with each call.
         tasks: of the operator.
         life: of the operator.
-        most_abandoned: how many calls may run on after their cancellation.
+        most_abandoned: number of calls that may run on after their cancellation.
     """
 
     def __init__(
@@ -190,26 +191,26 @@ class Calls:
         self._most_abandoned = most_abandoned
         self._waiting: deque[Entry] = deque()
         self._running: dict[Entry, bool] = {}
-        """The entries whose calls run, and whether these were abandoned."""
+        """The entries whose calls run, and whether each call was abandoned."""
         self.abandoned = 0
-        """Calls that were found to run on (TIME-8)."""
+        """Number of calls found to run on after their cancellation (TIME-8)."""
         records.cancel_call = self.cancel
         life.when_over(self._stop)
 
     def start(self, entry: Entry) -> None:
-        """Call the function for a record soon, and behind those before it."""
+        """Call the function for a record soon, after the records before it."""
         if not self._life.is_over:
             self._waiting.append(entry)
             self._tasks.start(self._run)
 
     def cancel(self, entry: Entry) -> None:
-        """Cancel the call of a record, if it runs, and look after it (TIME-5)."""
+        """Cancel the call of a record, if it runs, and watch its end (TIME-5)."""
         if entry.call is not None:
             entry.call.cancel()
             self._tasks.start(self._judge, entry)
 
     def _stop(self) -> None:
-        """Cancel whatever runs: no scope of the operator's tasks reaches into calls."""
+        """Cancel all running calls: no scope of the operator's tasks reaches into calls."""
         self._waiting.clear()
         for entry in self._running:
             if entry.call is not None:
@@ -217,7 +218,7 @@ class Calls:
 
     async def _run(self) -> None:
         await anyio.lowlevel.checkpoint_if_cancelled()
-        if not self._life.is_over:  # else nothing begins any more (END-10)
+        if not self._life.is_over:  # otherwise no call may begin (END-10)
             await self._call(self._waiting.popleft())
 
     async def _call(self, entry: Entry) -> None:
@@ -240,7 +241,7 @@ class Calls:
         del self._running[entry]
 
     async def _judge(self, entry: Entry) -> None:
-        """Look several times: only a look on time tells that the call had its turn to end."""
+        """Look several times: only a look on time shows that the call had its turn to end."""
         on_time = looks = 0
         while on_time < ON_TIME and looks < MOST:
             due = self._timers.now() + LOOK
@@ -252,7 +253,7 @@ class Calls:
         self._abandon(entry)
 
     def _abandon(self, entry: Entry) -> None:
-        """Count a call that runs on; more of them than may run at all fail it (TIME-9)."""
+        """Count a call that runs on; more running ones than allowed fail the operator (TIME-9)."""
         self.abandoned += 1
         self._running[entry] = True
         running = sum(self._running.values())

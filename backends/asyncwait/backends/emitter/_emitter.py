@@ -1,4 +1,4 @@
-"""The emitter: it takes out of the queue and hands out, under the checkpoint lock."""
+"""The emitter: it takes entries out of the queue and hands them out, under the checkpoint lock."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from asyncwait.toolkit import Bell
 class CheckpointLock:
     """The lock that keeps emission and snapshot apart.
 
-    With threads, this lock protected every step of the operator. On one loop a step is alone by
-    itself, and only a sequence of steps needs protection. That is the emission of a record: from
+    With threads, this lock protected every step of the operator. On one loop a step is never
+    interrupted, and only a sequence of steps needs protection: the emission of a record, from
     the moment when the consumer takes its first result until it has taken the last, and the emitter
-    has removed the record from the queue. A snapshot in between would hold results that came out,
-    or tear them apart (SNAP-3, SNAP-6). A snapshot is a single step, so no task waits for it.
+    has removed the record from the queue. A snapshot in between would store results that came out,
+    or come out between them (SNAP-3, SNAP-6). A snapshot is a single step, so no task waits for it.
 
     Args:
         life: of the operator; when it is over, the reader waits no longer.
@@ -31,16 +31,16 @@ class CheckpointLock:
         self.is_held = False
         """Whether an emission has begun, and is not over."""
         self.on_release: Callable[[], object] = lambda: None
-        """Called after the steps that have waited."""
+        """Called after the steps that waited for the lock."""
         life.when_over(self._freed.ring)
 
     def hold(self) -> None:
-        """Begin what takes more than a step; no other task may be at it."""
+        """Take the lock for a sequence of steps; no other task may hold it."""
         assert not self.is_held
         self.is_held = True
 
     def release(self) -> None:
-        """End it; the steps that have waited run now, before another task may hold the lock."""
+        """Release the lock; waiting steps run now, before another task may hold it."""
         self.is_held = False
         while self._steps and not self.is_held:
             self._steps.popleft()()
@@ -71,7 +71,7 @@ class Outlet:
     Args:
         life: of the operator.
         lock: held while the consumer takes the results of one record.
-        capacity: how many elements may overtake and not be taken (CAP-6).
+        capacity: number of elements that may overtake and wait for the consumer (CAP-6).
     """
 
     def __init__(self, life: Life, lock: CheckpointLock, capacity: int) -> None:
@@ -86,10 +86,10 @@ class Outlet:
         lock.on_release = self._news.ring
         life.when_over(self._close)
 
-    # Of the emitter
+    # Called by the emitter
 
     async def emit(self, entry: Entry) -> None:
-        """Hand out what comes out for an entry; return when the consumer has taken all of it."""
+        """Hand out the outputs of an entry; return when the consumer has taken all of them."""
         self._offered = entry
         self._news.ring()
         while not (entry.is_taken or self._life.is_over):
@@ -97,14 +97,14 @@ class Outlet:
         self._offered = None
 
     def finish(self) -> None:
-        """Take note that there is nothing more to emit."""
+        """Note that all entries were emitted."""
         self._is_drained = True
         self._news.ring()
 
-    # Of the task that reads
+    # Called by the task that reads
 
     def put_ahead(self, element: Element) -> None:
-        """Put a marker or a snapshot out ahead of what is emitted, behind earlier ones (ELEM-6)."""
+        """Emit a marker or a snapshot before queued entries, behind earlier ones (ELEM-6)."""
         self._ahead.append(element)
         self._news.ring()
 
@@ -114,11 +114,11 @@ class Outlet:
         self._news.ring()
 
     async def passed(self) -> None:
-        """Wait until no more than the capacity is ahead of what is emitted (CAP-6)."""
+        """Wait until no more than the capacity waits ahead of the entries (CAP-6)."""
         while len(self._ahead) > self._capacity and not self._life.is_over:
             await outlast(self._passed)
 
-    # Of the consumer
+    # Called by the consumer
 
     async def take(self) -> Element:
         """Return the next element; wait until the queue has an element.
@@ -134,14 +134,14 @@ class Outlet:
             if self._is_drained:
                 self._life.finish()
             if self._life.is_interrupted:
-                await anyio.lowlevel.checkpoint_if_cancelled()  # as the consumer mostly is
+                await anyio.lowlevel.checkpoint_if_cancelled()  # the consumer mostly is
             if self._life.is_over:
                 self._life.raise_end()
             await self._wait()
         return element
 
     def _next_element(self) -> Element | None:
-        """Take the rest of a record, or what overtakes, or the first of the next one, if any."""
+        """Take the rest of a record, an overtaking element, or the next record's first output."""
         if self._life.is_over:
             return None
         if self._requested and not self._lock.is_held:
@@ -150,7 +150,7 @@ class Outlet:
             self._passed.ring()
             return self._ahead.popleft()
         entry = self._offered
-        # A lock that is held for anything but the rest of this record lets nothing begin.
+        # If the lock is held for another reason than the rest of this record, nothing begins.
         if entry is None or entry.is_taken or self._lock.is_held != bool(entry.given):
             return None
         if not self._lock.is_held:
@@ -182,13 +182,13 @@ class Outlet:
 class Emitter:
     """The task that peeks, emits, and only then removes.
 
-    So an element is in the queue until it is out, holds its slot for as long, and is missing in no
-    snapshot (CAP-1, SNAP-2).
+    So an element stays in the queue until it is out, keeps its slot for that time, and is missing
+    in no snapshot (CAP-1, SNAP-2).
 
     Args:
-        queue: to take from.
-        outlet: to hand out at.
-        lock: which the consumer holds once it begins to take; released here.
+        queue: the source of the entries.
+        outlet: hands the entries out.
+        lock: taken by the consumer with its first element of a record; released here.
         life: of the operator.
     """
 
@@ -201,7 +201,7 @@ class Emitter:
         self._life = life
 
     async def run(self) -> None:
-        """Emit everything, and then tell the end (END-1, END-2)."""
+        """Emit everything, and then report the end (END-1, END-2)."""
         while await self.emit_next():
             pass
         self._outlet.finish()

@@ -1,4 +1,4 @@
-"""The operator: its parts, the wires between them, and how it is entered and left."""
+"""The operator: its parts, their connections, and its entry and exit."""
 
 from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextvars import copy_context
@@ -36,7 +36,7 @@ class Parts:
         config: mode, capacity, timeout.
         function: the parts of the user's function.
         elements: the input.
-        stored: what is to be restored.
+        stored: the elements to restore.
     """
 
     queue_classes: ClassVar[Mapping[Mode, type[ElementQueue]]] = {
@@ -105,7 +105,7 @@ class EmitterResults:
         return Statistics(abandoned=self._parts.calls.abandoned)
 
     def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output, whether there is room or not.
+        """Emit a Snapshot as the next output, even if the operator is full.
 
         After the end or a failure it does nothing.
         """
@@ -120,10 +120,10 @@ class EmitterOperator(OperatorContext[EmitterResults]):
         config: mode, capacity, timeout.
         fn: the user's function.
         elements: the input.
-        restore: what an earlier operator had in flight.
+        restore: snapshot of an earlier operator.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or asks for what this operator lacks.
+        InvalidConfig: an argument is invalid, or asks for a feature that this operator lacks.
     """
 
     parts_class: type[Parts] = Parts
@@ -162,7 +162,7 @@ class EmitterOperator(OperatorContext[EmitterResults]):
             await self._parts.run()
 
     def stop(self, error: RuntimeError | None) -> None:
-        """Let nothing more out; with its life all that it runs ends."""
+        """End the output; the end of its life ends its tasks."""
         self._parts.life.leave(error)
         self._scope.shield = True
 

@@ -13,15 +13,15 @@ from asyncwait.toolkit import Bell, CallScope
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """An element in the queue: a record, or a fence, which is completed from birth.
+    """An element in the queue: a record, or a fence, which is completed from the start.
 
     A fence is a watermark or a status: no result crosses it.
 
     Args:
-        element: as it was read; a snapshot holds this, never the outputs (SNAP-3).
-        outputs: what comes out for it; None until it is completed.
-        given: how many of these the consumer has taken.
-        call: the scope of the call while that runs.
+        element: as it was read; a snapshot stores the element, never the outputs (SNAP-3).
+        outputs: the elements to emit for it; None until it is completed.
+        given: number of outputs that the consumer has taken.
+        call: the scope of the call while it runs.
     """
 
     element: Stored
@@ -36,12 +36,12 @@ class Entry:
 
     @property
     def is_completed(self) -> bool:
-        """Whether it is decided what comes out for it."""
+        """Whether its outputs are decided."""
         return self.outputs is not None
 
     @property
     def is_taken(self) -> bool:
-        """Whether the consumer has all that comes out for it."""
+        """Whether the consumer has taken all its outputs."""
         return self.outputs is not None and self.given == len(self.outputs)
 
 
@@ -52,10 +52,10 @@ EntrySet: TypeAlias = dict[Entry, None]
 class ElementQueue(ABC):
     """A queue that blocks on both sides: the reader waits for room, the emitter for an entry.
 
-    An entry holds its slot until the emitter polls it, which it does when the entry is out (CAP-1).
+    An entry keeps its slot until the emitter polls it, after the entry has come out (CAP-1).
 
     Args:
-        capacity: how many entries there may be.
+        capacity: number of slots.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -66,7 +66,7 @@ class ElementQueue(ABC):
         self._is_ended = False
         self._is_closed = False
 
-    # Of the task that reads
+    # Called by the task that reads
 
     async def put(self, entry: Entry) -> bool:
         """Add an entry as soon as there is room; return False if the queue was closed instead."""
@@ -86,16 +86,16 @@ class ElementQueue(ABC):
         return True
 
     def end(self) -> None:
-        """Take note that the reader puts nothing any more."""
+        """Note that the reader adds no further entry."""
         self._is_ended = True
         self._news.ring()
 
-    # Of the emitter
+    # Called by the emitter
 
     async def peek_blockingly(self) -> Entry | None:
-        """Return the entry that may come out next as soon as there is one, and leave it there.
+        """Return the entry that may come out next, without removing it; wait for it.
 
-        None says that there will be none: the queue has ended and is empty, or was closed.
+        Returns None if no entry will come: the queue has ended and is empty, or was closed.
         """
         while not self._is_closed:
             entry = self.peek()
@@ -107,7 +107,7 @@ class ElementQueue(ABC):
         return None
 
     def poll(self) -> Entry | None:
-        """Remove the entry that may come out next, and return it; None if none may."""
+        """Remove the entry that may come out next, and return it; return None without one."""
         entry = self.peek()
         if entry is not None:
             del self._entries[entry]
@@ -115,18 +115,18 @@ class ElementQueue(ABC):
             self._room.ring()
         return entry
 
-    # Of the call or the deadline that completes
+    # Called by the call or the deadline that completes an entry
 
     def completed(self, entry: Entry) -> None:
-        """Take note that an entry was completed, and wake the emitter."""
+        """Wake the emitter, because an entry was completed."""
         if not self._is_closed:
             self.advance(entry)
             self._news.ring()
 
-    # Of all of them
+    # Called by all of them
 
     def size(self) -> int:
-        """Count the entries, which is the slots taken (CAP-5)."""
+        """Count the entries, which equals the slots taken (CAP-5)."""
         return len(self._entries)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -136,49 +136,49 @@ class ElementQueue(ABC):
     def values(self) -> tuple[Stored, ...]:
         """Return the elements of all entries, in input order, for a snapshot (SNAP-4).
 
-        In the unordered queue Flink stored the completed ones first (its SN-3).
+        Flink's unordered queue stored the completed entries first (its SN-3).
         """
         return tuple(entry.element for entry in self._entries)
 
     def close(self) -> None:
-        """Let go of all entries, and of the tasks that wait."""
+        """Drop all entries, and wake the tasks that wait."""
         self._is_closed = True
         self._entries.clear()
         self._room.ring()
         self._news.ring()
 
-    # What the modes differ in
+    # Differences between the modes
 
     @abstractmethod
     def peek(self) -> Entry | None:
-        """Return the entry that may come out next, and leave it there; None if none may."""
+        """Return the entry that may come out next, without removing it; None without one."""
 
     @abstractmethod
     def add(self, entry: Entry) -> None:
-        """Give an entry its place."""
+        """Put a new entry into its place."""
 
     @abstractmethod
     def advance(self, entry: Entry) -> None:
-        """Let out what may come out now that `entry` is completed."""
+        """Let out the entries that may come out now that `entry` is completed."""
 
     @abstractmethod
     def remove(self) -> None:
-        """Take the entry that was peeked from its place."""
+        """Remove the entry that `peek` returned from its place."""
 
 
 class OrderedQueue(ElementQueue):
     """A queue whose first entry comes out when it is completed, and no other before it (ORD-1)."""
 
     def peek(self) -> Entry | None:
-        """Return the first entry if it is completed, and leave it there."""
+        """Return the first entry if it is completed, without removing it."""
         first = next(iter(self._entries), None)
         return first if first is not None and first.is_completed else None
 
     def add(self, entry: Entry) -> None:
-        """Do nothing: the entries stand in input order."""
+        """Do nothing: the entries are in input order."""
 
     def advance(self, entry: Entry) -> None:
-        """Do nothing: an entry waits for its turn where it stands."""
+        """Do nothing: an entry keeps its place in input order."""
 
     def remove(self) -> None:
         """Do nothing: the first entry has no other place."""
@@ -187,9 +187,9 @@ class OrderedQueue(ElementQueue):
 class UnorderedQueue(ElementQueue):
     """A queue whose entries come out as they are completed, and cross no fence (ORD-3, WM-1, WM-2).
 
-    Entries stand in sets, one for the records between two fences and one for each fence: the first
-    set, those behind it, and the last set, which takes new records. Only a completed entry of the
-    first set moves on to the line of finished records. When the first set is empty, the next set
+    Entries are in sets, one for the records between two fences and one for each fence: the first
+    set, the sets behind it, and the last set, which takes new records. Only completed entries of
+    the first set move on to the line of finished records. When the first set is empty, the next set
     becomes the first, with all entries that were completed in it before.
     """
 
@@ -201,11 +201,11 @@ class UnorderedQueue(ElementQueue):
         self._last = self._first
 
     def peek(self) -> Entry | None:
-        """Return the entry that was completed first in the first set, and leave it there."""
+        """Return the first set's entry that was completed first, without removing it."""
         return self._completed[0] if self._completed else None
 
     def add(self, entry: Entry) -> None:
-        """Put a record into the last set; behind a fence there is a new last set."""
+        """Put a record into the last set; a fence opens a new last set."""
         if isinstance(entry.element, Record):
             self._last[entry] = None
         else:
@@ -214,14 +214,14 @@ class UnorderedQueue(ElementQueue):
             self._next_sets()
 
     def advance(self, entry: Entry) -> None:
-        """Let `entry` out if it stands in the first set, and then the sets behind that."""
+        """Let `entry` out if it is in the first set, and then entries of the next sets."""
         if entry in self._first:
             del self._first[entry]
             self._completed.append(entry)
             self._next_sets()
 
     def remove(self) -> None:
-        """Take the first completed entry away."""
+        """Remove the first completed entry."""
         self._completed.popleft()
 
     def _next_sets(self) -> None:

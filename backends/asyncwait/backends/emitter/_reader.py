@@ -17,7 +17,7 @@ class Intake:
     Records and fences go through the queue. Markers and snapshots overtake it.
 
     Args:
-        stored: what is to be restored, and goes first.
+        stored: the elements to restore, which go first.
         queue: where records and fences wait for room.
         outlet: where markers and snapshots come out.
         lock: held while a record is emitted; a snapshot waits for it, so no record is half out.
@@ -42,12 +42,12 @@ class Intake:
         self._start = start
 
     async def restore(self) -> None:
-        """Admit what was stored, as far as there is room, and then as there is (REST-4)."""
+        """Admit the stored elements, each as soon as there is room (REST-4)."""
         while self.waiting and await self.admit():
             pass
 
     async def process(self, element: Element) -> None:
-        """Take in an element of the source; wait until it has found its place."""
+        """Admit an element of the source; wait until it has its place."""
         self.taken += 1
         if isinstance(element, Stored):
             self.waiting.append(element)
@@ -64,7 +64,7 @@ class Intake:
         """Put the first element that waits into the queue, as soon as there is room (CAP-3).
 
         Returns:
-            Whether it was put; the queue may be closed instead.
+            False if the queue was closed instead.
         """
         entry = Entry.of(self.waiting[0])
         if not await self.queue.put(entry):
@@ -75,7 +75,7 @@ class Intake:
         return True
 
     def request(self, checkpoint_id: int) -> None:
-        """Put a snapshot out that says how much was read (SNAP-9), though an element waits."""
+        """Emit a snapshot with the number of elements read (SNAP-9), even if an element waits."""
         self.lock.run(
             lambda: self.outlet.put_first(Snapshot(checkpoint_id, self.in_flight(), self.taken))
         )
@@ -84,14 +84,15 @@ class Intake:
         self.outlet.put_ahead(Snapshot(checkpoint_id, self.in_flight(), upstream=upstream))
 
     def in_flight(self) -> tuple[Stored, ...]:
-        """Return all that was read and is not out, the element that waits for room included.
+        """Return all elements that were read and are not out, with the element that waits for room.
 
-        That element is in no queue yet; Flink kept it apart, and at first forgot it (its SN-7).
+        The waiting element is in no queue yet; Flink stored it apart, and at first forgot it (its
+        SN-7).
         """
         return (*self.queue.values(), *self.waiting)
 
     def close(self) -> None:
-        """Let go of what waits."""
+        """Drop the waiting elements."""
         self.waiting.clear()
 
 
@@ -100,8 +101,8 @@ class Reader(SourceTask):
 
     Args:
         elements: the source.
-        intake: takes each element in, those of a snapshot first.
-        queue: learns when there will be no more.
+        intake: admits each element, after the elements to restore.
+        queue: notified of the end.
         life: of the operator.
     """
 

@@ -1,4 +1,4 @@
-"""The tasks of an operator: how they wait, and how they end."""
+"""The tasks of an operator: their waits and their end."""
 
 import contextvars
 from collections.abc import Callable, Coroutine
@@ -14,21 +14,21 @@ from asyncwait.toolkit import Bell, start_task
 async def outlast(bell: Bell) -> None:
     """Wait for a bell, even if the present task is cancelled meanwhile; return early then.
 
-    Only the task that reads waits in this way, and looks at the state afterwards: a scope that the
-    source holds open round its `yield` is the source's own affair, and a cancellation of the
-    operator rings.
+    Only the task that reads waits in this way, and checks the state afterwards. A scope that the
+    source keeps open around its `yield` concerns only the source, and a cancellation of the
+    operator rings the bell.
     """
-    # The shield holds up every scope; the exception is asyncio's own cancellation.
+    # The shield stops every scope; the exception is asyncio's own cancellation.
     with suppress(anyio.get_cancelled_exc_class()), anyio.CancelScope(shield=True):
         await bell.wait()
 
 
 class Life:
-    """The life of an operator, up to the moment from which on nothing comes out any more.
+    """The life of an operator, up to the moment after which nothing comes out.
 
     Attributes:
         is_over: whether that moment has come.
-        source_error: what the source has ended with; comes out last (FAIL-7).
+        source_error: the error with which the source has ended; it is raised last (FAIL-7).
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Life:
         self._at_the_end: list[Callable[[], object]] = []
 
     def when_over(self, step: Callable[[], object]) -> None:
-        """Have a step run when the life is over."""
+        """Run a step when the life is over."""
         self._at_the_end.append(step)
 
     def fail(self, error: BaseException) -> None:
@@ -48,14 +48,13 @@ class Life:
         self._end(error)
 
     def finish(self) -> None:
-        """End as the source has ended, everything being out."""
+        """End as the source has ended, after all outputs."""
         self._end(self.source_error)
 
     def interrupt(self) -> None:
         """End because the operator is cancelled from outside, or the program ends.
 
-        Usually the consumer is cancelled too; a consumer that shields itself must not wait for
-        ever.
+        Usually the consumer is cancelled too; a consumer that shields itself must not wait forever.
         """
         if not self.is_over:
             self._is_interrupted = True
@@ -70,14 +69,14 @@ class Life:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a consumer that reads on learns that no task works for it any more."""
+        """Whether a consumer that reads on gets the error of an interrupted operator."""
         return self._is_interrupted and self._error is not None
 
     def raise_end(self) -> NoReturn:
-        """Raise what the consumer gets from now on, the same object each time (FAIL-6, END-7)."""
+        """Raise the end or the error, the same object each time (FAIL-6, END-7)."""
         if self._error is None:
             raise StopAsyncIteration
-        # Without this each further read would add its frames to the one error.
+        # Without this each further read would add its frames to the error.
         raise self._error.with_traceback(self._traceback)
 
     def _end(self, error: BaseException | None) -> None:
@@ -91,7 +90,7 @@ class Life:
 
 
 class Tasks:
-    """The group of an operator's tasks, all of which end when one of them does not end well.
+    """The group of an operator's tasks, all of which end when one of them fails.
 
     Each task begins in the context that was current when the operator was opened (CTX-1).
 
@@ -106,7 +105,7 @@ class Tasks:
         life.when_over(self.stop)
 
     async def run(self, *functions: Callable[[], Coroutine[Any, Any, object]]) -> None:
-        """Run tasks, and those that they start, to their ends."""
+        """Run tasks, and the tasks that they start, to their ends."""
         if self._life.is_over:
             return
         async with anyio.create_task_group() as self._group:
@@ -114,7 +113,7 @@ class Tasks:
                 self.start(function)
 
     def start(self, function: Callable[..., Coroutine[Any, Any, object]], *args: Any) -> None:
-        """Start a task; a task that has begun to run may do so."""
+        """Start a task; a running task may start further tasks."""
         if self._group is not None:
             _ = self._context.copy().run(start_task, self._group, self._live, function, *args)
 

@@ -9,7 +9,7 @@ LACKS = (
     *("key-ordered", "retry", "failure-handler", "max-held", "statistics"),
     *("batches", "cache", "limits", "callbacks"),
 )
-"""Profiles that the emitter omits, so that its code shows the original design alone."""
+"""Profiles that the emitter omits, so that its code shows only the original design."""
 
 asyncio_backend = partial(stream_backend, open_operator, lacks=LACKS)
 """Returns the emitter's operator on asyncio."""

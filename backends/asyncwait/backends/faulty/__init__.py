@@ -1,7 +1,7 @@
 """The gallery: operators that break one rule each.
 
-They prove that the suite can fail. Each is one small change to the mechanism of the reference or of
-the emitter, never an edit of what comes out of it.
+They prove that the suite can fail. Each operator makes one small change to the mechanism of the
+reference or of the emitter; no operator edits the output.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ for _folder in (*(area.folder for area in areas().values()), "emitter"):
     import_module(f"asyncwait.backends.faulty._{_folder}")
 
 FAULTY: tuple[Faulty, ...] = tuple(sorted(FOUND, key=lambda each: [*rules()].index(each.rule)))
-"""All that break a rule, in the order of the rules: a module for each area, and one more."""
+"""All faulty operators in the order of their rules: a module for each area, and the emitter's."""
 
 
 def gallery() -> Mapping[str, Callable[[], Backend]]:

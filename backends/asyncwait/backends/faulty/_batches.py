@@ -1,4 +1,4 @@
-"""BAT: operators that have records share calls, and go wrong about it."""
+"""BAT: operators that share calls between records wrongly."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,7 +21,7 @@ from asyncwait.reference import (
 
 @breaks("BAT-1")
 class LooksWhenATimerFires(Gathering):
-    """Takes no note of a batch that is full."""
+    """Does not notice that a batch is full."""
 
     def next_batch(self) -> tuple[Sequence[Attempt], bool]:
         return super().next_batch()[0], False
@@ -29,7 +29,7 @@ class LooksWhenATimerFires(Gathering):
 
 @breaks("BAT-2")
 class GathersUntilABatchIsFull(Gathering):
-    """Keeps no time: a batch goes by its size, or at the end."""
+    """Sets no timer: a batch goes only when it is full, or at the end."""
 
     def set_alarm(self) -> None:
         pass
@@ -40,7 +40,7 @@ class GathersUntilABatchIsFull(Gathering):
 
 @breaks("BAT-3")
 class WaitsForThoseWhoCanNotCome(StreamTask):
-    """Waits out the time of a batch behind the end of input, and where all that is in waits."""
+    """Waits for the timer of a batch although no further record can join it."""
 
     def nothing_more_comes(self) -> bool:
         return False
@@ -48,7 +48,7 @@ class WaitsForThoseWhoCanNotCome(StreamTask):
 
 @breaks("BAT-3")
 class WaitsForThoseInTheirLastAttempt(Gathering):
-    """Waits behind the end of input for all that run, as if each might come back."""
+    """Waits after the end of input for all running calls, as if each might be repeated."""
 
     def some_may_come(self) -> bool:
         return len(self.away) > 0
@@ -56,7 +56,7 @@ class WaitsForThoseInTheirLastAttempt(Gathering):
 
 @breaks("BAT-3")
 class WaitsForRoomThatOnlyItMakes(StreamTask):
-    """Waits where there is no room, once a record is back from its back-off."""
+    """Waits for more records although there is no room, once a record is back from its back-off."""
 
     def nothing_more_comes(self) -> bool:
         assert self.operator.gathered is not None
@@ -66,7 +66,7 @@ class WaitsForRoomThatOnlyItMakes(StreamTask):
 
 @breaks("BAT-4")
 class WaitsForNobodyBehindTheEnd(StreamTask):
-    """Has a batch go at once as soon as nothing more is read, whoever backs off."""
+    """Sends a batch at the end of input although records still back off."""
 
     def nothing_more_comes(self) -> bool:
         return (self.end is not None and not self.backlog) or super().nothing_more_comes()
@@ -74,7 +74,7 @@ class WaitsForNobodyBehindTheEnd(StreamTask):
 
 @breaks("BAT-4")
 class KeepsTheTimerOfAFullBatch(Gathering):
-    """Sets a timer for the first record, and never cancels it, as a draft of Flink's does."""
+    """Sets a timer for the first record and never cancels it, as a draft of Flink's does."""
 
     def set_alarm(self) -> None:
         if self.alarm is None and self.may_go:
@@ -91,7 +91,7 @@ class KeepsThePlacesOfTheLate(Gathering):
 
 @breaks("BAT-5")
 class SendsAllThatHaveGathered(Gathering):
-    """Puts into a batch whoever has waited for its place."""
+    """Sends all waiting records in one batch, beyond the size of a batch."""
 
     def next_batch(self) -> tuple[Sequence[Attempt], bool]:
         attempts, is_full = super().next_batch()
@@ -101,7 +101,7 @@ class SendsAllThatHaveGathered(Gathering):
 
 @breaks("BAT-6")
 class SendsBatchesAsTheyFill(Gathering):
-    """Bounds the records in flight, and not the batches."""
+    """Bounds the records in flight, but not the batches."""
 
     @property
     def may_go(self) -> bool:
@@ -110,7 +110,7 @@ class SendsBatchesAsTheyFill(Gathering):
 
 @breaks("BAT-7")
 class LeavesTheLatestBehind(Gathering):
-    """Leaves whoever came last to the next batch, as that one may still be joined by others."""
+    """Leaves the last record for the next batch, which other records may still join."""
 
     def next_batch(self) -> tuple[Sequence[Attempt], bool]:
         attempts, is_full = super().next_batch()
@@ -119,7 +119,7 @@ class LeavesTheLatestBehind(Gathering):
 
 @breaks("BAT-8", behind="ORD-1", why="answers that change places come out in the wrong order, too")
 class HandsAnswersOutBackwards(BatchCall):
-    """Takes the records from the end of a list, and the answers from its front."""
+    """Assigns the answers to the records in reverse order."""
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         return super().outcomes(outcome)[::-1]
@@ -127,7 +127,7 @@ class HandsAnswersOutBackwards(BatchCall):
 
 @breaks("BAT-9")
 class FailsTogether(BatchCall):
-    """Takes one bad answer for the failure of the whole batch."""
+    """Fails the complete batch if one answer is bad."""
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         outcomes = super().outcomes(outcome)
@@ -137,7 +137,7 @@ class FailsTogether(BatchCall):
 
 @breaks("BAT-10")
 class FailsTheFirstAlone(BatchCall):
-    """Completes one record with what the call raises, as Flink's draft for lookups does."""
+    """Fails only the first record if the call raises, as Flink's draft for lookups does."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
         if isinstance(outcome, Raised):
@@ -148,7 +148,7 @@ class FailsTheFirstAlone(BatchCall):
 
 @breaks("BAT-11")
 class LetsThoseWithoutAnAnswerWait(BatchCall):
-    """Completes as many records as there are answers; the others wait, as in Flink's draft."""
+    """Never completes the records without an answer, as in Flink's draft."""
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         outcomes = super().outcomes(outcome)
@@ -169,7 +169,7 @@ class CancelsForAll(BatchCall):
 
 @breaks("BAT-13")
 class LetsAbandonedBatchesRun(BatchCall):
-    """Cancels no call that others share, nor one that others have shared."""
+    """Never cancels a shared call, even if all its records have left."""
 
     def cancel(self) -> None:
         pass
@@ -177,7 +177,7 @@ class LetsAbandonedBatchesRun(BatchCall):
 
 @breaks("BAT-14")
 class RepeatsTheWholeBatch(BatchCall):
-    """Sends all records of a batch again that has raised."""
+    """Repeats a batch that has raised with all its records."""
 
     def bound(self, attempt: Attempt) -> None:
         self.has_failed = False
@@ -186,7 +186,7 @@ class RepeatsTheWholeBatch(BatchCall):
 
 @breaks("BAT-14")
 class HalvesToTheEnd(BatchCall):
-    """Goes on by halves, and has no attempt left when a record is still not alone."""
+    """Halves a failing batch at each attempt, even if no attempt is left for a single record."""
 
     def bound(self, attempt: Attempt) -> None:
         attempt.handler.room = max(1, len(self.given) // 2) if self.has_failed else None
@@ -194,7 +194,7 @@ class HalvesToTheEnd(BatchCall):
 
 @breaks("BAT-14")
 class SplitsWhatRaisesAlone(BatchCall):
-    """Repeats a whole batch that has hung until the limit of its attempts."""
+    """Repeats a batch as a whole if the batch reached `attempt_timeout`."""
 
     def on_limit(self, attempt: Attempt) -> None:
         pass
@@ -202,7 +202,7 @@ class SplitsWhatRaisesAlone(BatchCall):
 
 @breaks("BAT-14")
 class IsolatesAfterAWholeFailureAlone(BatchCall):
-    """Lets the last attempt be shared behind an error of a record's own."""
+    """Shares the last attempt of a record whose own answer was an error."""
 
     def bound(self, attempt: Attempt) -> None:
         super().bound(attempt)
@@ -212,7 +212,7 @@ class IsolatesAfterAWholeFailureAlone(BatchCall):
 
 @breaks("BAT-15")
 class GathersPastTheKeys(AsyncWaitOperator):
-    """Lets records gather whose keys are busy: they are not called yet."""
+    """Gathers records whose keys are busy, although they may not be called yet."""
 
     def is_first(self, handler: ResultHandler, keys: KeyLines) -> bool:
         is_busy = keys.lines.get(keys.key_of(handler)) is not None
@@ -225,7 +225,7 @@ class GathersPastTheKeys(AsyncWaitOperator):
 
 @breaks("BAT-16")
 class CountsBatchesThatGather(Gathering):
-    """Counts a batch when its first record comes, and once more when it goes."""
+    """Counts a batch when its first record comes, and again when the batch goes."""
 
     def join(self, attempt: Attempt) -> None:
         if not self.waiting:
@@ -235,7 +235,7 @@ class CountsBatchesThatGather(Gathering):
 
 @breaks("BAT-8")
 class GivesAnswersToThoseWhoStay(BatchCall):
-    """Hands the answers out in the order of the records that have not left the batch."""
+    """Assigns the answers in order to the records that have not left the batch."""
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
         every = super().outcomes(outcome)
@@ -245,7 +245,7 @@ class GivesAnswersToThoseWhoStay(BatchCall):
 
 @breaks("BAT-8")
 class KeepsAnswersByValue(BatchCall):
-    """Puts the answers of a list into a dict by value, where it finds one for equal values."""
+    """Collects the answers of a list by value, so equal values get the same answer."""
 
     def answers(self, outcome: Returned) -> Sequence[Any] | Raised:
         read = super().answers(outcome)

@@ -1,4 +1,4 @@
-"""CACHE: operators that keep what calls give, and go wrong about it."""
+"""CACHE: operators that cache results wrongly."""
 
 from typing import Any, ClassVar
 
@@ -26,7 +26,7 @@ def _is_null(key: Any) -> bool:
 
 @breaks("CACHE-1")
 class TakesNullForAKey(ResultCache):
-    """Keeps and shares what was loaded for a null as if that were a key."""
+    """Caches and shares the results of a null key."""
 
     def place_of(self, value: Any) -> Any:
         place = super().place_of(value)
@@ -35,7 +35,7 @@ class TakesNullForAKey(ResultCache):
 
 @breaks("CACHE-1")
 class LooksAtTheWholeKeyAlone(ResultCache):
-    """Takes a key for one though a part of it is null."""
+    """Accepts a key of which a part is null."""
 
     def place_of(self, value: Any) -> Any:
         key = value if self.key is None else self.key(value)
@@ -44,7 +44,7 @@ class LooksAtTheWholeKeyAlone(ResultCache):
 
 @breaks("CACHE-2")
 class LoadsForEachRecord(ResultCache):
-    """Begins a load for each record that finds nothing, as Flink's lookup cache does."""
+    """Starts a load for each record without cached results, as Flink's lookup cache does."""
 
     def start(self, load: LoadCall) -> None:
         load.start()
@@ -52,7 +52,7 @@ class LoadsForEachRecord(ResultCache):
 
 @breaks("CACHE-2")
 class TakesTrueForOne(ResultCache):
-    """Finds keys as a dict does, to which 1, 1.0 and True are one."""
+    """Compares keys as a dict does, where 1, 1.0 and True are equal."""
 
     def place_of(self, value: Any) -> Any:
         place = super().place_of(value)
@@ -62,7 +62,7 @@ class TakesTrueForOne(ResultCache):
 
 @breaks("CACHE-3")
 class LeavesWithTheLoad(LoadCall):
-    """Cancels a load when the record leaves that has begun it."""
+    """Cancels a load when the record that began the load leaves."""
 
     def leave(self, attempt: Attempt) -> None:
         super().leave(attempt)
@@ -72,7 +72,7 @@ class LeavesWithTheLoad(LoadCall):
 
 @breaks("CACHE-3")
 class LetsUnwantedLoadsRun(LoadCall):
-    """Cancels no load, so that the next to ask may find its results."""
+    """Never cancels a load, so the next record may find its results."""
 
     def leave(self, attempt: Attempt) -> None:
         self.waiting.pop(attempt, None)
@@ -80,7 +80,7 @@ class LetsUnwantedLoadsRun(LoadCall):
 
 @breaks("CACHE-3")
 class SharesWhatIsCancelled(LoadCall):
-    """Forgets a load when it has ended, and not when it is cancelled."""
+    """Keeps sharing a cancelled load until the load has ended."""
 
     def leave(self, attempt: Attempt) -> None:
         self.waiting.pop(attempt, None)
@@ -90,7 +90,7 @@ class SharesWhatIsCancelled(LoadCall):
 
 @breaks("CACHE-3")
 class LetsLoadsAheadHang(LoadCall):
-    """Lets a load run on that began in the background, also where all have left it."""
+    """Does not cancel a background load although no record waits for it."""
 
     def leave(self, attempt: Attempt) -> None:
         self.waiting.pop(attempt, None)
@@ -101,7 +101,7 @@ class LetsLoadsAheadHang(LoadCall):
 
 @breaks("CACHE-4")
 class KeepsFailures(ResultCache):
-    """Has each later record of a key fail as the first did."""
+    """Caches the failure of a key for later records."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -123,7 +123,7 @@ class KeepsFailures(ResultCache):
 
 @breaks("CACHE-4")
 class FailsWhoHasBegunAlone(LoadCall):
-    """Hands a failure to the record that has begun the load, and to nobody else."""
+    """Passes a failure only to the record that began the load."""
 
     def tell(self, outcome: Outcome) -> None:
         if isinstance(outcome, Raised) and self.first in self.waiting:
@@ -133,7 +133,7 @@ class FailsWhoHasBegunAlone(LoadCall):
 
 @breaks("CACHE-5")
 class CountsFromTheAnswer(ResultCache):
-    """Has the time of results begin when they are there, as Flink's lookup cache does."""
+    """Counts the age of results from the answer, not the call, as Flink's lookup cache does."""
 
     def keep(self, load: LoadCall, outcome: Returned) -> None:
         super().keep(load, outcome)
@@ -144,7 +144,7 @@ class CountsFromTheAnswer(ResultCache):
 
 @breaks("CACHE-5")
 class KeepsWhatIsFresh(ResultCache):
-    """Believes results for half of the time for which they are good."""
+    """Drops results after half of their time to live."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
         kept, now = self.store.entries.get(place), self.operator.clock()
@@ -155,7 +155,7 @@ class KeepsWhatIsFresh(ResultCache):
 
 @breaks("CACHE-6")
 class LetsTheOldestGo(ResultCache):
-    """Counts a key from when its results were kept, however often it was used since."""
+    """Evicts the key whose results were cached first, however often it was used since."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
         entries: Any = self.store.entries
@@ -167,7 +167,7 @@ class LetsTheOldestGo(ResultCache):
 
 @breaks("CACHE-6")
 class LetsNothingGo(ResultCache):
-    """Keeps the results of all keys that there are."""
+    """Never evicts a key."""
 
     def __init__(
         self, operator: AsyncWaitOperator, settings: Cache, load_class: type[LoadCall]
@@ -178,7 +178,7 @@ class LetsNothingGo(ResultCache):
 
 @breaks("CACHE-7")
 class KeepsEmptyResultsAsLong(ResultCache):
-    """Keeps an empty result like any other."""
+    """Keeps empty results as long as other results."""
 
     def __init__(
         self, operator: AsyncWaitOperator, settings: Cache, load_class: type[LoadCall]
@@ -189,7 +189,7 @@ class KeepsEmptyResultsAsLong(ResultCache):
 
 @breaks("CACHE-7")
 class TakesAnEmptyResultForNone(ResultCache):
-    """Finds no results in an empty collection of them."""
+    """Treats a cached empty collection as a missing entry."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
         return super().kept(place, attempt) or None
@@ -197,7 +197,7 @@ class TakesAnEmptyResultForNone(ResultCache):
 
 @breaks("CACHE-8")
 class LoadsWhenItIsTooLate(ResultCache):
-    """Begins no load ahead of time."""
+    """Never refreshes results ahead of time."""
 
     def refresh(self, place: Any, attempt: Attempt) -> None:
         pass
@@ -205,7 +205,7 @@ class LoadsWhenItIsTooLate(ResultCache):
 
 @breaks("CACHE-8")
 class LoadsAheadWithEachHit(ResultCache):
-    """Begins a load with each hit that is due, as long as none runs."""
+    """Starts a refresh with each hit that is due, as long as none runs."""
 
     def refresh(self, place: Any, attempt: Attempt) -> None:
         refresh_from = self.store.entries[place].refresh_from
@@ -215,7 +215,7 @@ class LoadsAheadWithEachHit(ResultCache):
 
 @breaks("CACHE-8")
 class LoadsAheadWithoutBound(ResultCache):
-    """Begins as many loads ahead of time as keys are due."""
+    """Refreshes any number of keys at the same time."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
         running, self.running = self.running, 0
@@ -227,7 +227,7 @@ class LoadsAheadWithoutBound(ResultCache):
 
 @breaks("CACHE-8")
 class WaitsForTheNewResults(ResultCache):
-    """Has the hit that begins a load wait for it."""
+    """Lets the hit that starts a refresh wait for the refreshed results."""
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
         before, results = self.refreshes, super().kept(place, attempt)
@@ -236,7 +236,7 @@ class WaitsForTheNewResults(ResultCache):
 
 @breaks("CACHE-8")
 class WaitsForWhatNobodyWaitsFor(StreamTask):
-    """Ends when all loads have ended, those in the background, too."""
+    """Waits at its end for all loads, even for background loads."""
 
     def is_drained(self) -> bool:
         cache = self.operator.cache
@@ -245,7 +245,7 @@ class WaitsForWhatNobodyWaitsFor(StreamTask):
 
 @breaks("CACHE-9")
 class HasNothingOldToGive(ResultCache):
-    """Forgets results when a load of their key has failed."""
+    """Drops the results of a key when a load of the key fails."""
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:
         self.store.entries.pop(load.place, None)
@@ -254,7 +254,7 @@ class HasNothingOldToGive(ResultCache):
 
 @breaks("CACHE-9")
 class RepeatsBeforeItGivesOldResults(ResultCache):
-    """Gives old results when no attempts are left."""
+    """Returns stale results only if no attempts are left."""
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:
         retry = self.operator.config.retry
@@ -266,7 +266,7 @@ class RepeatsBeforeItGivesOldResults(ResultCache):
 
 @breaks("CACHE-9")
 class GivesOldResultsForEver(ResultCache):
-    """Gives old results for a failure, however old they are."""
+    """Returns stale results for a failure, however old they are."""
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:
         kept = None if _is_null(load.place) else self.store.entries.get(load.place)
@@ -277,7 +277,7 @@ class GivesOldResultsForEver(ResultCache):
 
 @breaks("CACHE-10")
 class StaysWarm(StreamTask):
-    """Goes on with what the one before it has kept, where it is restored."""
+    """Continues after a restore with the cache of the operator before."""
 
     kept: ClassVar[Store | None] = None
 
@@ -295,7 +295,7 @@ class StaysWarm(StreamTask):
 
 @breaks("CACHE-11")
 class CountsLoadsWhenTheyEnd(ResultCache):
-    """Counts a load when it is over."""
+    """Counts a load when it ends, not when it begins."""
 
     def figures(self) -> dict[str, int]:
         figures = super().figures()
@@ -305,7 +305,7 @@ class CountsLoadsWhenTheyEnd(ResultCache):
 
 @breaks("CACHE-11")
 class CountsOldResultsBesides(ResultCache):
-    """Counts a call that is given old results as that, and as what it was before."""
+    """Counts a call with stale results twice: as stale, and as begun or shared."""
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:
         counted = self.begun, self.shared

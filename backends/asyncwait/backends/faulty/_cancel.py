@@ -1,4 +1,4 @@
-"""CANCEL: operators that cancel calls as no loop does, or let them see how they are run."""
+"""CANCEL: operators that cancel calls as no loop does, or show calls how they run."""
 
 import asyncio
 from collections import deque
@@ -14,7 +14,7 @@ from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
 
 @breaks("CANCEL-1", is_bound=True)
 class CancelsByAScope(Attempt):
-    """Cancels each wait of a call, that of its clean-up too, as a scope of anyio does."""
+    """Cancels each wait of a call, even in its clean-up, as an anyio scope does."""
 
     def start_alone(self) -> None:
         scope: Any = anyio.CancelScope()
@@ -23,8 +23,6 @@ class CancelsByAScope(Attempt):
 
 
 class _KnowsItsTask(Attempt):
-    """Knows the task of its call."""
-
     task: Any = None
 
     async def invoke(self) -> Outcome:
@@ -34,7 +32,7 @@ class _KnowsItsTask(Attempt):
 
 @breaks("CANCEL-1", is_bound=True)
 class InsistsOnItsCancellation(_KnowsItsTask):
-    """Cancels a call once more if it has not ended soon."""
+    """Cancels a call again if it has not ended soon."""
 
     def cancel(self) -> None:
         super().cancel()
@@ -45,7 +43,7 @@ class InsistsOnItsCancellation(_KnowsItsTask):
 
 @breaks("CANCEL-2", is_bound=True)
 class CancelsTwiceAtOnce(_KnowsItsTask):
-    """Cancels the scope of a call, and to be sure its task as well."""
+    """Cancels the scope of a call, and its task as well."""
 
     def cancel(self) -> None:
         super().cancel()
@@ -55,7 +53,7 @@ class CancelsTwiceAtOnce(_KnowsItsTask):
 
 @breaks("CANCEL-1", loop="trio", is_bound=True)
 class CancelsOnce(Attempt):
-    """Cancels the one wait of a call on trio as well, and lets its clean-up run to its end."""
+    """Cancels only one wait of a call on trio, and shields the clean-up."""
 
     async def invoke(self) -> Outcome:
         with anyio.CancelScope() as scope:
@@ -64,7 +62,7 @@ class CancelsOnce(Attempt):
 
 
 class _ShieldedOnceCancelled:
-    """Runs a coroutine step by step, and shields it behind the first step that is cancelled."""
+    """Runs a coroutine step by step, and shields it after its first cancelled step."""
 
     def __init__(self, coroutine: Coroutine[Any, Any, Outcome], scope: anyio.CancelScope) -> None:
         self._coroutine = coroutine
@@ -82,7 +80,7 @@ class _ShieldedOnceCancelled:
 
 
 class _RunsCalls(Output):
-    """Runs what was put off before it waits."""
+    """Runs the queued calls before it waits."""
 
     task: "CallsInTheConsumersTask"
 
@@ -98,7 +96,7 @@ class _RunsCalls(Output):
     why="nothing is called while the consumer runs another call",
 )
 class CallsInTheConsumersTask(StreamTask):
-    """Has the consumer run the calls, one after the other, while it waits."""
+    """Runs the calls one after the other in the consumer's task, while the consumer waits."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -106,14 +104,14 @@ class CallsInTheConsumersTask(StreamTask):
         self.operator.spawn = self.leave_to_the_consumer
 
     def leave_to_the_consumer(self, function: Callable[..., Any], *args: Any) -> None:
-        """Have the consumer run it when it comes by."""
+        """Queue a call that the consumer will run."""
         self.put_off.append(partial(function, *args))
         self.output.tell()
 
 
 @breaks("CANCEL-3")
 class LimitsCallsByAScope(Attempt):
-    """Has a scope round each call, with a deadline somewhat behind that of its record."""
+    """Puts a scope around each call, with a deadline a second after the record's."""
 
     async def invoke(self) -> Outcome:
         timeout, outcome = self.operator.config.timeout, Raised(TimeoutError(), 0)

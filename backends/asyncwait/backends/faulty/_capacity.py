@@ -1,4 +1,4 @@
-"""CAP: operators that hold too much, or work too little."""
+"""CAP: operators that hold too many records, or call too few."""
 
 from collections import Counter
 from typing import Any
@@ -18,7 +18,7 @@ from asyncwait.spec.snapshots import Stored
 
 
 class TellsEachCompletion(ResultHandler):
-    """Says that there is more room when a record is decided."""
+    """Reports room when a record is decided."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         super().decide(results)
@@ -27,7 +27,7 @@ class TellsEachCompletion(ResultHandler):
 
 @breaks("CAP-1", TellsEachCompletion)
 class FreesTheSlotOnCompletion(StreamTask):
-    """Gives a slot back when the call ends, and piles up results behind a slow head or reader."""
+    """Frees a slot when the call ends, so results pile up behind a slow head or reader."""
 
     def is_back_pressured(self) -> bool:
         undecided = sum(entry.outputs is None for entry in self.queue)
@@ -36,7 +36,7 @@ class FreesTheSlotOnCompletion(StreamTask):
 
 @breaks("CAP-1")
 class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
-    """Takes a record of which one result was taken for gone, and lets silent ones follow it."""
+    """Drops records without results behind a record whose results are partly read."""
 
     def drop_empty(self) -> None:
         super().drop_empty()
@@ -52,7 +52,7 @@ class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
     why="it starts too many calls while restoring, which has a bound of its own",
 )
 class RestoresAllAtOnce(StreamTask):
-    """Admits all that was stored without looking for room, and calls the function for it."""
+    """Restores and calls all stored elements without waiting for room."""
 
     def restore(self) -> None:
         for element in self.stored:
@@ -63,7 +63,7 @@ class RestoresAllAtOnce(StreamTask):
 
 @breaks("CAP-3", loop="trio")
 class ReadsAhead(SourceReader):
-    """Reads on while an element waits for room, so that nothing ever slows the source down."""
+    """Reads on while an element waits for room, so the source is never slowed down."""
 
     async def hand_over(self, element: Any) -> None:
         self.on_element(element)
@@ -71,7 +71,7 @@ class ReadsAhead(SourceReader):
 
 @breaks("CAP-4")
 class LosesTheSlotsOfTimeouts(ResultHandler):
-    """Never gets back the slot of a record that its deadline decided, until none is left."""
+    """Never frees the slot of a record that its deadline decided."""
 
     def on_deadline(self) -> None:
         if not self.is_decided:
@@ -81,7 +81,7 @@ class LosesTheSlotsOfTimeouts(ResultHandler):
 
 @breaks("CAP-5")
 class CountsRecordsOnly(StreamTask):
-    """Gives watermarks and statuses no slots: any number of them queues up behind one call."""
+    """Gives watermarks and statuses no slots, so any number of them queues up behind one call."""
 
     def is_back_pressured(self) -> bool:
         return super().is_back_pressured() and self.queue.records >= self.config.capacity
@@ -89,7 +89,7 @@ class CountsRecordsOnly(StreamTask):
 
 @breaks("CAP-6")
 class TakesMarkersWithoutEnd(StreamTask):
-    """Lets any number of markers and snapshots overtake while nobody takes them, and reads on."""
+    """Reads on while markers and snapshots wait for the consumer, without a bound on them."""
 
     def let_read(self) -> None:
         if not self.backlog:
@@ -98,7 +98,7 @@ class TakesMarkersWithoutEnd(StreamTask):
 
 @breaks("CAP-7")
 class RemembersAllItHasCalled(AsyncWaitOperator):
-    """Keeps a list of all its calls, to tell about them some day."""
+    """Keeps a list of all records that it ever called."""
 
     _history: tuple[Record, ...] = ()
 
@@ -109,7 +109,7 @@ class RemembersAllItHasCalled(AsyncWaitOperator):
 
 @breaks("CAP-1")
 class FreesASlotWithEachCompletion(ResultHandler):
-    """Gives a slot back with each completion, and so more than one where a record has two."""
+    """Frees a slot with each completion, so a record with two completions frees two."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         self.operator.queue.capacity += self.is_decided
@@ -119,7 +119,7 @@ class FreesASlotWithEachCompletion(ResultHandler):
 
 @breaks("CAP-2", behind="KEY-9", why="records that wait for their keys take too much room, too")
 class HasRoomForEachKey(StreamTask):
-    """Counts what is in flight for each key, where it means to bound the whole."""
+    """Applies the capacity to each key, not to all records together."""
 
     def is_back_pressured(self) -> bool:
         own = getattr(self.backlog[0], "key", None)
@@ -129,7 +129,7 @@ class HasRoomForEachKey(StreamTask):
 
 @breaks("CAP-3")
 class ReadsOneMoreAhead(StreamTask):
-    """Reads one element ahead of the one that waits for room, into a buffer of one place."""
+    """Reads one element more while another element waits for room."""
 
     def on_element(self, element: Element) -> None:
         super().on_element(element)
@@ -142,7 +142,7 @@ class ReadsOneMoreAhead(StreamTask):
 
 @breaks("CAP-4")
 class WorksInBatches(StreamTask):
-    """Fills up, and then admits nothing until all of that is gone, as gathering calls does."""
+    """Fills up, and then admits nothing until all its elements have left."""
 
     _is_full = False
 
@@ -153,7 +153,7 @@ class WorksInBatches(StreamTask):
 
 @breaks("CAP-6")
 class BoundsMarkersAndSnapshotsApart(Output):
-    """Counts the markers and the snapshots that nobody has taken each by themselves."""
+    """Bounds the waiting markers and the waiting snapshots separately."""
 
     @property
     def overtakers(self) -> int:
@@ -163,7 +163,7 @@ class BoundsMarkersAndSnapshotsApart(Output):
 
 @breaks("CAP-7")
 class LeavesTimersOfAnsweredCalls(ResultHandler):
-    """Lets a timer of a record that has answered run on, and does nothing when it fires."""
+    """Keeps the timer of a decided record, which does nothing when it fires."""
 
     def cancel_deadline(self) -> None:
         pass
@@ -171,7 +171,7 @@ class LeavesTimersOfAnsweredCalls(ResultHandler):
 
 @breaks("CAP-7")
 class NotesWhichAreOver(ResultHandler):
-    """Keeps no record, and of each one a number by which it knows that it is decided."""
+    """Keeps a number for each decided record, forever."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         over = vars(self.operator).setdefault("over", set())
@@ -181,7 +181,7 @@ class NotesWhichAreOver(ResultHandler):
 
 @breaks("CAP-7")
 class KeepsWhatItHasAnsweredFor(ResultHandler):
-    """Keeps each failure that the failure handler has answered for, to tell about it some day."""
+    """Keeps each failure that the failure handler has handled, forever."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         super().decide_despite(failure)
@@ -190,7 +190,7 @@ class KeepsWhatItHasAnsweredFor(ResultHandler):
 
 @breaks("CAP-5")
 class GivesStatusesNoSlot(StreamTask):
-    """Lets a status take no slot, as Flink does after 2.3."""
+    """Gives a status no slot, as Flink does after 2.3."""
 
     def is_back_pressured(self) -> bool:
         counted = [e for e in self.queue if not isinstance(e.element, WatermarkStatus)]

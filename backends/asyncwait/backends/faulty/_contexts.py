@@ -22,7 +22,7 @@ from asyncwait.toolkit import close_source, run_hook
 
 @breaks("CTX-1")
 class CallsInAnEmptyContext(Attempt):
-    """Starts each call in a context without anything, as what a thread starts is."""
+    """Starts each call in an empty context, as a new thread does."""
 
     def start(self) -> None:
         Context().run(super().start)
@@ -30,7 +30,7 @@ class CallsInAnEmptyContext(Attempt):
 
 @breaks("CTX-1")
 class CallsAsItReads(StreamTask):
-    """Starts a call where its record was read, and so in the context of the source."""
+    """Starts a call where its record is read, and thus in the context of the source."""
 
     def on_element(self, element: Element) -> None:
         super().on_element(element)
@@ -41,7 +41,7 @@ class CallsAsItReads(StreamTask):
 
 @breaks("CTX-2")
 class KeepsTheContextOfACall(Attempt):
-    """Starts a call in the context in which the last one has ended, as a task for all does."""
+    """Starts a call in the context in which the last call ended."""
 
     def start(self) -> None:
         getattr(self.operator, "last_context", copy_context()).run(super().start)
@@ -55,7 +55,7 @@ class KeepsTheContextOfACall(Attempt):
 
 @breaks("CTX-3")
 class AsksInItsOwnContext(AsyncWaitOperator):
-    """Runs handlers, predicates and callbacks in its own task, and not in copies of its context."""
+    """Runs handlers, predicates and callbacks in its own context, not in copies of it."""
 
     async def open(self) -> None:
         await run_hook(self.function.open)
@@ -67,7 +67,7 @@ class AsksInItsOwnContext(AsyncWaitOperator):
     why="what the source sets in the consumer's context is seen by the calls",
 )
 class LooksAtItsSourceFirst(ResultStream):
-    """Asks for the first element on entering, in the task of its consumer."""
+    """Reads the first element on entering, in the consumer's task."""
 
     async def __aenter__(self) -> Output:
         source: Any = aiter(self.elements)
@@ -76,7 +76,7 @@ class LooksAtItsSourceFirst(ResultStream):
 
 
 class _ReadAhead(AsyncIterator[Element]):
-    """A source whose first element was read already."""
+    """A source whose first element has been read already."""
 
     def __init__(self, first: Element, *opened: Any) -> None:
         self._first, self._opened = [first], opened
@@ -85,21 +85,21 @@ class _ReadAhead(AsyncIterator[Element]):
         return self._first.pop() if self._first else await anext(self._opened[0])
 
     async def aclose(self) -> None:
-        """Close the source, the iterator before what made it."""
+        """Close the source: first the iterator, then the object that made it."""
         if (error := await close_source(*self._opened)) is not None:
             raise error
 
 
 @breaks("CTX-5")
 class AsksItsSourceInTasks(SourceReader):
-    """Asks for each element in a task of its own."""
+    """Reads each element in a task of its own."""
 
     async def read_all(self) -> None:
         self.elements = self.asked_in_tasks(aiter(self.elements))
         await super().read_all()
 
     async def asked_in_tasks(self, source: Any) -> AsyncIterator[Element]:
-        """Give what the source gives; what it raises is lost in a group."""
+        """Yield the source's elements; the group of each task wraps the source's errors."""
         given: list[Any] = []
 
         async def ask() -> None:

@@ -1,4 +1,4 @@
-"""COPY: operators that share what they were told to copy."""
+"""COPY: operators that share values between calls although `copy` is set."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +12,7 @@ from asyncwait.spec import Element, OperatorConfig, Record
 
 
 class _CopiesInItsOwnWay(ResultStream):
-    """Takes what it is told to copy with for something else; a base of those below."""
+    """Replaces the configured `copy` by another function; base of the classes below."""
 
     instead_of: Callable[..., Any]
 
@@ -24,7 +24,7 @@ class _CopiesInItsOwnWay(ResultStream):
 
 @breaks("COPY-1")
 class GivesWhatItHasRead(_CopiesInItsOwnWay):
-    """Knows no copies, whatever it was told."""
+    """Ignores `copy`."""
 
     def instead_of(self, copy: Any) -> Callable[[Any], Any]:  # noqa: ARG002
         return lambda value: value
@@ -32,7 +32,7 @@ class GivesWhatItHasRead(_CopiesInItsOwnWay):
 
 @breaks("COPY-1")
 class CopiesEachRecordOnce(_CopiesInItsOwnWay):
-    """Gives each attempt what the one before has left of the copy."""
+    """Passes all attempts the same copy."""
 
     def instead_of(self, copy: Any) -> Callable[[Any], Any]:
         copies: dict[int, Any] = {}
@@ -41,7 +41,7 @@ class CopiesEachRecordOnce(_CopiesInItsOwnWay):
 
 @breaks("COPY-2", behind="COPY-1", why="the first call is given the value itself")
 class CopiesFromTheSecondCallOn(_CopiesInItsOwnWay):
-    """Gives the first call what was read, as nobody has changed that yet."""
+    """Passes the first call the original value, and copies only for later calls."""
 
     def instead_of(self, copy: Any) -> Callable[[Any], Any]:
         called: dict[int, Any] = {}
@@ -52,7 +52,7 @@ class CopiesFromTheSecondCallOn(_CopiesInItsOwnWay):
 
 @breaks("COPY-3")
 class CopiesForCallsAlone(ResultStream):
-    """Gives handlers what was read."""
+    """Passes the original value to the handlers."""
 
     def __init__(self, parts: Parts, config: OperatorConfig, fn: Any, *others: Any) -> None:
         super().__init__(parts, config, fn, *others)
@@ -62,7 +62,7 @@ class CopiesForCallsAlone(ResultStream):
 
 @breaks("COPY-4")
 class CopiesToSeeWhetherItCan(StreamTask):
-    """Copies each value when it admits the record, where nobody expects that to fail."""
+    """Copies each value on admission, where an error of `copy` is not handled."""
 
     def process(self, element: Element) -> None:
         if isinstance(element, Record) and self.config.copy is not None:
@@ -72,13 +72,13 @@ class CopiesToSeeWhetherItCan(StreamTask):
 
 @breaks("COPY-4", behind="COPY-1", why="the call is given the value itself")
 class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
-    """Gives a call what was read if there is no copy to be had."""
+    """Passes the original value if `copy` raises."""
 
     def instead_of(self, copy: Any) -> Callable[[Any], Any]:
         def if_possible(value: Any) -> Any:
             try:
                 return copy(value)
-            except Exception:  # whatever copying raised: that is the slip
+            except Exception:  # any error of `copy`: that is the fault
                 return value
 
         return if_possible
@@ -86,7 +86,7 @@ class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
 
 @breaks("COPY-1")
 class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
-    """Gives an attempt the copy of the one before, if there is none to be had for it."""
+    """Passes the last attempt's copy again if `copy` raises."""
 
     def instead_of(self, copy: Any) -> Callable[[Any], Any]:
         def if_possible(value: Any, last: dict[int, Any] = {}) -> Any:  # noqa: B006 - it is kept
@@ -99,7 +99,7 @@ class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
 
 @breaks("COPY-4")
 class CopiesWhenItsBackOffEnds(ResultHandler):
-    """Copies the value where a back-off ends, and so outside of the call."""
+    """Copies the value when a back-off ends, outside the call."""
 
     def start(self) -> None:
         if self.attempts and self.operator.config.copy is not None:

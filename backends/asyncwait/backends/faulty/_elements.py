@@ -1,4 +1,4 @@
-"""ELEM: operators whose output does not belong to their input."""
+"""ELEM: operators whose output does not match their input."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("ELEM-1")
 class KeepsTheLastTimestamp(ResultHandler):
-    """Fills one output object again and again: without a timestamp a result keeps the last one."""
+    """Reuses one output object: a result without a timestamp keeps the last timestamp."""
 
     def output_of(self, result: Any) -> Record:
         if self.record.timestamp is not None:
@@ -22,7 +22,7 @@ class KeepsTheLastTimestamp(ResultHandler):
 
 
 class HasOneCurrentKey(AsyncWaitOperator):
-    """Has a current key, as operators of Flink do on keyed streams."""
+    """Keeps one current key, as Flink's operators on keyed streams do."""
 
     key: Any = None
 
@@ -33,7 +33,7 @@ class HasOneCurrentKey(AsyncWaitOperator):
 
 @breaks("ELEM-2", HasOneCurrentKey)
 class KnowsOneCurrentKey(ResultHandler):
-    """Gives results the current key, which is that of the record admitted last."""
+    """Gives results the current key: the key of the record admitted last."""
 
     operator: HasOneCurrentKey  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -43,7 +43,7 @@ class KnowsOneCurrentKey(ResultHandler):
 
 @breaks("ELEM-3", behind="TIME-6", why="what it invents are late results, and nothing else")
 class EmitsLateResults(ResultHandler):
-    """Emits what a call gave after something else had decided its record."""
+    """Emits the results of a call after a handler or an error has decided its record."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         if not self.is_decided:
@@ -55,7 +55,7 @@ class EmitsLateResults(ResultHandler):
 
 @breaks("ELEM-4")
 class RepeatsItselfAfterAWait(Output):
-    """Takes a wait that was given up for the loss of its last element, and hands that out again."""
+    """Hands out the last element again after a cancelled wait, as if it had been lost."""
 
     _last: Element | None = None
     _is_lost = False
@@ -74,7 +74,7 @@ class RepeatsItselfAfterAWait(Output):
 
 @breaks("ELEM-3")
 class PutsOutPlainValues(Output):
-    """Puts out the results as the function gave them, and not as records of the stream."""
+    """Emits plain results instead of records."""
 
     async def __anext__(self) -> Any:
         element = await super().__anext__()
@@ -83,7 +83,7 @@ class PutsOutPlainValues(Output):
 
 @breaks("ELEM-5", behind="FAIL-11", why="markers come while the program ends, too")
 class LetsMarkersBetweenResults(Output):
-    """Lets a latency marker overtake even the rest of a record that was handed out in part."""
+    """Emits a latency marker between the results of one record."""
 
     def take(self) -> Element | None:
         if self.ahead and isinstance(self.ahead[0], LatencyMarker):
@@ -93,7 +93,7 @@ class LetsMarkersBetweenResults(Output):
 
 @breaks("ELEM-6", loop="trio")
 class QueuesMarkers(StreamTask):
-    """Lets a latency marker wait until nothing is in flight, so that it measures the calls."""
+    """Holds a latency marker until nothing is in flight, so that it measures the calls."""
 
     def is_back_pressured(self) -> bool:
         is_marker = isinstance(self.backlog[0], LatencyMarker)
@@ -102,7 +102,7 @@ class QueuesMarkers(StreamTask):
 
 @breaks("ELEM-7", behind="ELEM-6", why="a marker that is lost does not come at once")
 class MergesEqualMarkers(AsyncWaitOperator):
-    """Takes a latency marker that equals the last one for the same."""
+    """Drops a latency marker that equals the last marker."""
 
     _last: LatencyMarker | None = None
 
@@ -114,7 +114,7 @@ class MergesEqualMarkers(AsyncWaitOperator):
 
 @breaks("ELEM-8")
 class CopiesWhatItIsGiven(AsyncWaitOperator):
-    """Copies each value before it calls the function, so that nobody can change it: OB-1."""
+    """Copies each value before the call, to protect it from changes: OB-1."""
 
     def process_record(self, record: Record) -> None:
         copied = copy.copy(record.value)
@@ -123,7 +123,7 @@ class CopiesWhatItIsGiven(AsyncWaitOperator):
 
 @breaks("ELEM-1")
 class TakesTimeZeroForNone(ResultHandler):
-    """Asks whether a timestamp is truthy where it means to ask whether there is one."""
+    """Treats a timestamp of zero as a missing timestamp."""
 
     def output_of(self, result: Any) -> Record:
         return Record(result, self.record.timestamp or None, self.record.key)
@@ -131,7 +131,7 @@ class TakesTimeZeroForNone(ResultHandler):
 
 @breaks("ELEM-1")
 class CountsTimeInSeconds(ResultHandler):
-    """Keeps timestamps as seconds in a float, in which large ones lose their last digits."""
+    """Keeps timestamps as float seconds, where large timestamps lose their last digits."""
 
     def output_of(self, result: Any) -> Record:
         timestamp = self.record.timestamp
@@ -141,7 +141,7 @@ class CountsTimeInSeconds(ResultHandler):
 
 @breaks("ELEM-2")
 class TakesAnEmptyKeyForNone(ResultHandler):
-    """Gives results a key only if it is truthy: an empty text is one, too."""
+    """Treats a falsy key, like an empty text, as a missing key."""
 
     def output_of(self, result: Any) -> Record:
         return Record(result, self.record.timestamp, self.record.key or None)
@@ -149,7 +149,7 @@ class TakesAnEmptyKeyForNone(ResultHandler):
 
 @breaks("ELEM-5")
 class StacksResults(ResultHandler):
-    """Takes the results of a record off their end, as a list gives them cheaply."""
+    """Emits the results of a record in reverse order."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         super().decide(results[::-1])
@@ -157,7 +157,7 @@ class StacksResults(ResultHandler):
 
 @breaks("ELEM-6")
 class WakesNobodyForAMarker(Output):
-    """Puts a latency marker ahead and tells nobody: it comes out with what is finished next."""
+    """Does not wake the consumer for a latency marker, which comes out with the next result."""
 
     def put_ahead(self, element: Element) -> None:
         if isinstance(element, LatencyMarker):
@@ -168,7 +168,7 @@ class WakesNobodyForAMarker(Output):
 
 @breaks("ELEM-7")
 class EndsWhenItsQueueIsEmpty(Output):
-    """Ends when nothing is in the queue, and loses what overtook it and was not taken."""
+    """Ends when its queue is empty, and loses markers and snapshots that were not taken."""
 
     def take(self) -> Element | None:
         if self.finished and len(self.queue) == 0:
@@ -178,7 +178,7 @@ class EndsWhenItsQueueIsEmpty(Output):
 
 @breaks("ELEM-8")
 class StoresCopies(StreamTask):
-    """Copies what it stores, lest a value change between the snapshot and its way to the disk."""
+    """Copies the stored elements, in case a value changes before it reaches the disk."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return copy.deepcopy(super().in_flight_elements())
@@ -186,7 +186,7 @@ class StoresCopies(StreamTask):
 
 @breaks("ELEM-3")
 class StoresItsRecordsInAList(StreamTask):
-    """Puts a list into its snapshots, which whoever has one can change."""
+    """Puts a list into its snapshots, which every holder of a snapshot can change."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return [*super().in_flight_elements()]  # type: ignore[return-value]

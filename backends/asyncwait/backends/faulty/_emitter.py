@@ -1,4 +1,4 @@
-"""What the design with an emitter breaks in its naive form: the bugs of Flink before 1.10."""
+"""Naive emitters: re-creations of bugs of Flink before 1.10."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("END-8")
 class WaitsForRoomUnderTheLock(Intake):
-    """Holds the lock while it waits for room, and the emission that would make room needs it."""
+    """Holds the lock while it waits for room, so the emitter that would make room is blocked."""
 
     async def admit(self) -> bool:
         await self.lock.run_and_wait(self.lock.hold)
@@ -32,7 +32,7 @@ class WaitsForRoomUnderTheLock(Intake):
 
 @breaks("END-8")
 class RestoresBeforeItEmits(Intake):
-    """Lets nothing out before all is restored, for which a full queue has no room: FLINK-7949."""
+    """Emits nothing before all is restored, for which a full queue has no room: FLINK-7949."""
 
     async def restore(self) -> None:
         await self.lock.run_and_wait(self.lock.hold)
@@ -42,7 +42,7 @@ class RestoresBeforeItEmits(Intake):
 
 @breaks("SNAP-2")
 class ForgetsTheElementOutsideTheQueue(Intake):
-    """Stores the queue, and not the element that waits in front of it (SN-7): FLINK-13063."""
+    """Stores the queue without the element that waits in front of it (SN-7): FLINK-13063."""
 
     def in_flight(self) -> tuple[Stored, ...]:
         return self.queue.values()
@@ -50,7 +50,7 @@ class ForgetsTheElementOutsideTheQueue(Intake):
 
 @breaks("SNAP-2", behind="CAP-1", why="what is nowhere frees its slot before it has come out")
 class RemovesBeforeItEmits(Emitter):
-    """Polls where it should peek, and what waits for the consumer is nowhere: FLINK-5638."""
+    """Removes an element from the queue before it is emitted: no snapshot holds it: FLINK-5638."""
 
     async def emit_next(self) -> bool:
         entry = await self._queue.peek_blockingly()
@@ -65,7 +65,7 @@ class RemovesBeforeItEmits(Emitter):
 
 @breaks("SNAP-3")
 class TakesSnapshotsWithoutTheLock(CheckpointLock):
-    """Lets a snapshot into an emission: it holds the record whose first results are out."""
+    """Takes a snapshot during an emission, which stores a record whose results are partly out."""
 
     def run(self, step: Callable[[], object]) -> None:
         step()
@@ -73,7 +73,7 @@ class TakesSnapshotsWithoutTheLock(CheckpointLock):
 
 @breaks("SNAP-4")
 class StoresCompletedRecordsFirst(UnorderedQueue):
-    """Stores what is completed in the first set ahead of what is not, as Flink does: SN-3."""
+    """Stores the completed records of the first set before the others, as Flink does: SN-3."""
 
     def values(self) -> tuple[Stored, ...]:
         rest = (entry for entry in self.entries() if entry not in self._completed)
@@ -82,7 +82,7 @@ class StoresCompletedRecordsFirst(UnorderedQueue):
 
 @breaks("FAIL-2")
 class FailsWithTheNextAnswer(Records):
-    """Notes that a call has raised, and wakes nobody, so that the next answer tells: FLINK-6435."""
+    """Stores the error of a call, and reports it only with the next answer: FLINK-6435."""
 
     _failed: Callable[[], None] | None = None
 
@@ -98,7 +98,7 @@ class FailsWithTheNextAnswer(Records):
 
 @breaks("RES-3")
 class TakesNoneForAnEmptyCollection(Records):
-    """Completes a record with nothing if its call gives None, as the emitter's design did: CO-7."""
+    """Completes a record without results if its call returns None, as Flink's emitter did: CO-7."""
 
     def collect(self, record: Any, returned: Any) -> tuple[Any, ...]:
         return super().collect(record, () if returned is None else returned)
@@ -106,7 +106,7 @@ class TakesNoneForAnEmptyCollection(Records):
 
 @breaks("TIME-10", behind="TIME-1", why="a record that is decided is asked for, and never due")
 class FiresForCompletedRecords(Timers):
-    """Leaves the timers of completed records running, and late ones fail or ask: FLINK-5652."""
+    """Keeps the timers of completed records, which then fail or call handlers: FLINK-5652."""
 
     def cancel(self, entry: Entry) -> None:
         pass
@@ -114,7 +114,7 @@ class FiresForCompletedRecords(Timers):
 
 @breaks("END-1")
 class EndsWithItsReader(Reader):
-    """Ends the output with the input, and what is in flight has no way out: FLINK-13491."""
+    """Ends the output with the input, and loses the records in flight: FLINK-13491."""
 
     async def run(self) -> None:
         await super().run()
@@ -123,7 +123,7 @@ class EndsWithItsReader(Reader):
 
 @breaks("WM-5")
 class LetsStatusesPassTheQueue(Intake):
-    """Hands a status out as it comes, ahead of the watermarks and records that are queued: LM-2."""
+    """Emits a status at once, ahead of the queued watermarks and records: LM-2."""
 
     async def process(self, element: Any) -> None:
         if isinstance(element, WatermarkStatus):

@@ -1,4 +1,4 @@
-"""END: operators that end wrongly, or not at all."""
+"""END: operators that end wrongly, or never end."""
 
 import asyncio
 import math
@@ -51,7 +51,7 @@ class EndsWithCallsInFlight(StreamTask):
 
 @breaks("END-2")
 class EndsWithoutWakingTheConsumer(Output):
-    """Ends, and does not tell a consumer that is waiting already."""
+    """Ends without waking a consumer that already waits."""
 
     def finish(self, error: BaseException | None) -> None:
         news, self.news = self.news, None
@@ -62,7 +62,7 @@ class EndsWithoutWakingTheConsumer(Output):
 def _start_beside(
     function: Callable[..., Coroutine[Any, Any, None]], *args: Any
 ) -> anyio.CancelScope:
-    """Start a task that nobody waits for; return what cancels it."""
+    """Start a task outside any task group; return the scope that cancels it."""
     scope = anyio.CancelScope()
 
     async def run() -> None:
@@ -96,7 +96,7 @@ class LeavesWithoutWaiting(StreamTask):
     "END-3", behind="TIME-9", why="nobody looks any more at calls that run on at their deadline"
 )
 class CancelsOnceItIsLeft(StreamTask):
-    """Tells its consumer of a failure at once, and lets calls run until it leaves."""
+    """Reports a failure to its consumer at once, and lets calls run until the consumer leaves."""
 
     async def work(self) -> None:
         try:
@@ -108,7 +108,7 @@ class CancelsOnceItIsLeft(StreamTask):
 
 @breaks("END-4", is_bound=True)
 class LeavesTimersBehind(TimerService):
-    """Forgets its timers when it is left, and the loop keeps them, much like FLINK-5652."""
+    """Does not cancel its timers when it closes; the loop keeps them, much like FLINK-5652."""
 
     def close(self) -> None:
         pass
@@ -116,7 +116,7 @@ class LeavesTimersBehind(TimerService):
 
 @breaks("END-5")
 class LeavesTheSourceOpen(SourceReader):
-    """Leaves the source as it is, for the garbage collector to find."""
+    """Does not close the source, and leaves it to the garbage collector."""
 
     async def close(self) -> None:
         pass
@@ -124,7 +124,7 @@ class LeavesTheSourceOpen(SourceReader):
 
 @breaks("END-5")
 class ClosesTheIteratorAlone(SourceReader):
-    """Closes the iterator, and leaves what has made it as it is."""
+    """Closes the iterator of the source, but not the source itself."""
 
     async def close(self) -> None:
         if self.iterator is not None:
@@ -134,7 +134,7 @@ class ClosesTheIteratorAlone(SourceReader):
 
 @breaks("END-6")
 class ClosesBeforeCallsHaveEnded(ResultStream):
-    """Runs `close` first, and cancels the calls that use what it closes then."""
+    """Runs `close` first, and only then cancels the calls that use the closed resources."""
 
     async def __aexit__(self, *raised: Any) -> None:
         self.trouble = await self.task.operator.close()
@@ -148,7 +148,7 @@ class ClosesBeforeCallsHaveEnded(ResultStream):
 
 @breaks("END-6", loop="trio", is_bound=True)  # on asyncio no operator need shield it
 class ClosesTheFunctionUnshielded(ResultStream):
-    """Shields the closing of its source, and not that of its function behind it."""
+    """Shields the closing of its source from cancellation, but not the function's `close`."""
 
     async def close_function(self) -> Exception | None:
         self.guard.shield = False
@@ -156,7 +156,7 @@ class ClosesTheFunctionUnshielded(ResultStream):
 
 
 class _LeavesOpeningToOthers(AsyncWaitOperator):
-    """Is opened by somebody else."""
+    """Does not run `open`: another part runs it."""
 
     async def open(self) -> None:
         pass
@@ -164,7 +164,7 @@ class _LeavesOpeningToOthers(AsyncWaitOperator):
 
 @breaks("END-6", _LeavesOpeningToOthers)
 class OpensWithTheFirstCall(Attempt):
-    """Runs `open` when there is something to call, and `close` in any case."""
+    """Runs `open` with the first call, and `close` even if no call was made."""
 
     async def invoke(self) -> Outcome:
         if self.operator.calls == 0:
@@ -174,7 +174,7 @@ class OpensWithTheFirstCall(Attempt):
 
 @breaks("END-7")
 class EndsOnceOnly(Output):
-    """Tells its end once; after that, reading is an error, as with a stream that was closed."""
+    """Reports its end once; after that, reading raises an error, like a closed stream."""
 
     def raise_end(self) -> None:
         if self.told and self.error is None:
@@ -184,7 +184,7 @@ class EndsOnceOnly(Output):
 
 @breaks("END-7")
 class EndsThreeTimes(Output):
-    """Has an end for the consumer, and two in reserve; who asks once more waits for ever."""
+    """Reports its end three times; the next read waits forever."""
 
     ends = 3
 
@@ -200,7 +200,7 @@ class EndsThreeTimes(Output):
 
 @breaks("END-7")
 class GivesItsLastElementAgain(Output):
-    """Gives what came last to whoever asks three times more behind the end."""
+    """Returns the last element again when the consumer reads for the third time after the end."""
 
     asked = 0
     last: Element | None = None
@@ -215,7 +215,7 @@ class GivesItsLastElementAgain(Output):
 
 @breaks("END-1", behind="RES-1", why="results that are never read are missed record by record")
 class EndsWithALoopThatIsLeft(Output):
-    """Is over when a second loop over it begins, as an async generator is."""
+    """Ends when a second loop over it begins, like an async generator."""
 
     is_begun = False
 
@@ -228,7 +228,7 @@ class EndsWithALoopThatIsLeft(Output):
 
 @breaks("END-8", behind="END-2", why="a stream that hangs misses its end first")
 class FreesSlotsInSilence(StreamTask):
-    """Frees a slot, and does not tell whoever waits for that, be it a record or the end."""
+    """Frees a slot without waking the record or the end that waits for the slot."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -237,7 +237,7 @@ class FreesSlotsInSilence(StreamTask):
 
 @breaks("END-8", blocks=True)
 class SpinsWhileThereIsNoRoom(StreamTask):
-    """Waits for room in a busy loop, which lets no mail run that would make room."""
+    """Waits for room in a busy loop, so the mails that would make room never run."""
 
     async def process_input(self, controller: object) -> None:  # type: ignore[override]
         while self.backlog and self.is_back_pressured():
@@ -247,7 +247,7 @@ class SpinsWhileThereIsNoRoom(StreamTask):
 
 @breaks("END-8", blocks=True)
 class BlocksWhileThereIsNoRoom(StreamTask):
-    """Waits for room as threads do, and what would make room stands still meanwhile."""
+    """Waits for room by blocking the thread, so the calls that would make room cannot finish."""
 
     def process_input(self, controller: object) -> None:
         while self.backlog and self.is_back_pressured():
@@ -257,7 +257,7 @@ class BlocksWhileThereIsNoRoom(StreamTask):
 
 @breaks("END-9")
 class GivesElementsToGivenUpWaits(Output):
-    """Gives the next element to a wait that was given up, and loses it, much like FLINK-5638."""
+    """Hands the next element to a wait that was cancelled, and loses it, much like FLINK-5638."""
 
     _given_up = 0
 
@@ -274,7 +274,7 @@ class GivesElementsToGivenUpWaits(Output):
 
 @breaks("END-10", behind="END-3", why="what goes on after leaving is not cancelled then")
 class ReadsOnAfterLeaving(ResultStream):
-    """Reads on for a second after leaving, so that calls can finish; new ones begin, too."""
+    """Reads on for a second after leaving to let calls finish; new calls begin as well."""
 
     async def __aexit__(self, *raised: Any) -> None:
         with anyio.move_on_after(1, shield=True), suppress(StopAsyncIteration, Exception):
@@ -285,7 +285,7 @@ class ReadsOnAfterLeaving(ResultStream):
 
 @breaks("END-11")
 class LeavesWhenTheSourceSpeaks(SourceReader):
-    """Cancels no read, so that no element is lost, and notices only then that it was left."""
+    """Cancels no read, to lose no element, and leaves only when the source yields again."""
 
     def stop(self) -> None:
         self.stopped = True
@@ -294,7 +294,7 @@ class LeavesWhenTheSourceSpeaks(SourceReader):
 
 @breaks("END-12")
 class CallsAlthoughOpenFailed(AsyncWaitOperator):
-    """Goes on without `open`, which may not have been important."""
+    """Ignores an error of `open` and goes on."""
 
     async def open(self) -> None:
         with suppress(Exception):
@@ -303,7 +303,7 @@ class CallsAlthoughOpenFailed(AsyncWaitOperator):
 
 @breaks("END-13")
 class SwallowsErrorsOfClosing(ResultStream):
-    """Closes in silence: all results are out, what can there be to say."""
+    """Drops the errors of closing, because all results are out."""
 
     async def close(self) -> Exception | None:
         await super().close()
@@ -313,7 +313,7 @@ class SwallowsErrorsOfClosing(ResultStream):
 
 @breaks("END-14")
 class LetsTwoTasksWait(Output):
-    """Lets a second task wait for the next element; the first is not woken any more."""
+    """Lets a second task wait for the next element, and never wakes the first task again."""
 
     async def __anext__(self) -> Element:
         self.news = None
@@ -322,7 +322,7 @@ class LetsTwoTasksWait(Output):
 
 @breaks("END-15", behind="ORD-5", why="calls for another operator's records are calls for nothing")
 class SharesItsBacklog(StreamTask):
-    """Keeps what waits for room in a queue of its class, one for all operators."""
+    """Keeps the elements that wait for room in a class attribute, shared by all operators."""
 
     _shared: ClassVar[deque[Element]] = deque()
 
@@ -333,7 +333,7 @@ class SharesItsBacklog(StreamTask):
 
 @breaks("END-16", behind="CTX-5", why="another task has another context")
 class ClosesTheSourceFromOutside(SourceReader):
-    """Leaves the closing of the source to the task that leaves the operator."""
+    """Closes the source in the task that leaves the operator, not in the task that read it."""
 
     async def run(self) -> None:
         self.on_end(End(await self.read()))
@@ -341,7 +341,7 @@ class ClosesTheSourceFromOutside(SourceReader):
 
 @breaks("END-17")
 class PollsItsSource(SourceReader):
-    """Reads with a limit of a tenth of a second, again and again."""
+    """Cancels each read after a tenth of a second, and reads again."""
 
     async def read_all(self) -> None:
         elements = aiter(self.elements)
@@ -355,7 +355,7 @@ class PollsItsSource(SourceReader):
 
 @breaks("END-18")
 class TellsItsTasksWhatTheBodyRaised(ResultStream):
-    """Leaves its task group as if it were the body, and so wraps what that raised in a group."""
+    """Leaves its task group as if it were the body, which wraps the body's error in a group."""
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
         await super().__aexit__(kind, error, traceback)
@@ -365,7 +365,7 @@ class TellsItsTasksWhatTheBodyRaised(ResultStream):
 
 @breaks("END-18")
 class KeepsQuietBehindTheBody(ResultStream):
-    """Lets the body's error out, and with it nothing of what closing has raised."""
+    """Raises the body's error without the errors that closing has raised."""
 
     async def close(self) -> Exception | None:
         error = await super().close()
@@ -379,7 +379,7 @@ class KeepsQuietBehindTheBody(ResultStream):
 
 @breaks("END-19")
 class ChecksNothing(ResultStream):
-    """Takes whatever it is opened with, and sees what comes of it."""
+    """Accepts any arguments without checking them."""
 
     def __init__(
         self, parts: Parts, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
@@ -396,7 +396,7 @@ async def _nothing() -> AsyncIterator[Element]:
 
 @breaks("END-5")
 class ClosesItsSourceTwice(SourceReader):
-    """Closes its source where it has read it, and to be sure again where it leaves."""
+    """Closes its source after reading it, and once more on leaving."""
 
     async def close(self) -> None:
         await super().close()
@@ -405,7 +405,7 @@ class ClosesItsSourceTwice(SourceReader):
 
 @breaks("END-20", is_bound=True)  # on trio what is swallowed comes again in the next wait
 class KeepsCancellationsToItself(ResultStream):
-    """Leaves in good order when it is cancelled, and lets its consumer go on behind it."""
+    """Swallows its cancellation on leaving, so the consumer goes on."""
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Any:
         with suppress(asyncio.CancelledError):
@@ -415,7 +415,7 @@ class KeepsCancellationsToItself(ResultStream):
 
 @breaks("END-22", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
 class ForgetsShieldedConsumers(Output):
-    """Wakes nobody up when it is cancelled from outside: whoever reads is cancelled as well."""
+    """Does not wake a reader when cancelled from outside, although the reader may be shielded."""
 
     def interrupt(self) -> None:
         pass
@@ -423,7 +423,7 @@ class ForgetsShieldedConsumers(Output):
 
 @breaks("END-6")
 class StopsClosingWhenCancelled(ResultStream):
-    """Closes nothing any more if it is cancelled while it waits for calls to clean up."""
+    """Closes nothing if it is cancelled while it waits for calls to clean up."""
 
     async def close(self) -> Exception | None:
         task = asyncio.current_task()
@@ -432,7 +432,7 @@ class StopsClosingWhenCancelled(ResultStream):
 
 @breaks("END-1", behind="END-17", why="to end it cancels the read that it waits for")
 class TakesSilenceForTheEnd(StreamTask):
-    """Ends when its source has given nothing for a second."""
+    """Ends when its source has yielded nothing for a second."""
 
     silence: Timer | None = None
 
@@ -443,7 +443,7 @@ class TakesSilenceForTheEnd(StreamTask):
         self.silence = self.timers.register(self.timers.now() + 1, self.give_up)
 
     def give_up(self) -> None:
-        """End, if nothing that was read is left."""
+        """End the stream, unless an element that was read is left."""
         if not self.backlog and self.end is None:
             self.on_end(End())
 
@@ -452,7 +452,7 @@ class TakesSilenceForTheEnd(StreamTask):
     "END-1", behind="WM-1", why="a record that was dropped is undecided when its watermark comes"
 )
 class DropsLateRecords(AsyncWaitOperator):
-    """Drops a record that is late by its watermark, as windows do, and ends without it."""
+    """Drops records that are late by their watermark, as windows do."""
 
     _time = -math.inf
 
@@ -467,7 +467,7 @@ class DropsLateRecords(AsyncWaitOperator):
 
 @breaks("END-4")
 class KeepsAHeartbeat(StreamTask):
-    """Has a task beside its group, which it ends when the stream has ended well."""
+    """Starts a task outside its group, and ends the task only when the stream ends well."""
 
     async def run(self) -> None:
         self.heartbeat = _start_beside(anyio.sleep_forever)
@@ -480,7 +480,7 @@ class KeepsAHeartbeat(StreamTask):
 
 @breaks("END-5")
 class ClosesTheSourceUnshielded(SourceReader):
-    """Closes the source in a task that is cancelled, where the first await in there ends it."""
+    """Closes the source in a cancelled task, where the first await ends the closing."""
 
     async def run(self) -> None:
         try:
@@ -491,7 +491,7 @@ class ClosesTheSourceUnshielded(SourceReader):
 
 @breaks("END-5")
 class CutsTheCleanUpOfItsSourceShort(SourceReader):
-    """Gives the source up by a scope of anyio, which cancels each wait of its clean-up."""
+    """Cancels the source by an anyio scope, which cancels each wait of its clean-up."""
 
     def __init__(self, *parts: Any) -> None:
         super().__init__(*parts)
@@ -501,7 +501,7 @@ class CutsTheCleanUpOfItsSourceShort(SourceReader):
 
 @breaks("END-13")
 class DropsWhatACancelledReadRaises(SourceReader):
-    """Takes whatever a cancelled read raises for its cancellation."""
+    """Treats any error of a cancelled read as its cancellation."""
 
     async def close(self) -> None:
         self.trouble = None
@@ -510,7 +510,7 @@ class DropsWhatACancelledReadRaises(SourceReader):
 
 @breaks("END-6", _LeavesOpeningToOthers)
 class OpensInTheBackground(StreamTask):
-    """Runs `open` beside the first calls, to lose no time."""
+    """Runs `open` at the same time as the first calls, to save time."""
 
     def restore(self) -> None:
         self.spawn(AsyncWaitOperator.open, self.operator)
@@ -519,7 +519,7 @@ class OpensInTheBackground(StreamTask):
 
 @breaks("END-6")
 class SkipsCloseIfTheSourceMakesTrouble(ResultStream):
-    """Closes the source and then the function, unless the first of the two has raised."""
+    """Does not close the function if closing the source has raised."""
 
     async def close(self) -> Exception | None:
         self.source_trouble = await self.close_source()
@@ -528,7 +528,7 @@ class SkipsCloseIfTheSourceMakesTrouble(ResultStream):
 
 @breaks("END-9")
 class EndsWithAWaitThatIsGivenUp(Output):
-    """Gives elements as an async generator does, which is over when a wait for it is cancelled."""
+    """Ends when a wait for an element is cancelled, like an async generator."""
 
     async def __anext__(self) -> Element:
         try:
@@ -540,7 +540,7 @@ class EndsWithAWaitThatIsGivenUp(Output):
 
 @breaks("END-9", is_bound=True)
 class LosesInTheInstant(Output):
-    """Takes an element for a wait that was woken, although it was cancelled in that instant."""
+    """Takes an element for a wait that is cancelled in the instant in which it is woken."""
 
     async def wait_for_news(self) -> None:
         self.news = news = anyio.Event()
@@ -556,7 +556,7 @@ class LosesInTheInstant(Output):
 
 @breaks("END-9")
 class LosesAfterItWasWoken(Output):
-    """Lets others run before it hands over what it has taken, and can be cancelled there."""
+    """Yields to other tasks before it returns the element, and loses it if cancelled there."""
 
     async def __anext__(self) -> Element:
         element = await super().__anext__()
@@ -566,7 +566,7 @@ class LosesAfterItWasWoken(Output):
 
 @breaks("END-11")
 class SleepsBeforeItCloses(ResultStream):
-    """Sleeps for a quarter of a second on leaving, so that connections have time to close."""
+    """Sleeps for a quarter of a second on leaving, to give connections time to close."""
 
     async def close(self) -> Exception | None:
         with anyio.CancelScope(shield=True):
@@ -576,7 +576,7 @@ class SleepsBeforeItCloses(ResultStream):
 
 @breaks("END-12")
 class ClosesWhatItHasBegunToRead(SourceReader):
-    """Leaves a source as it is of which it has read nothing: no generator has begun then."""
+    """Does not close a source from which it has read nothing."""
 
     async def close(self) -> None:
         if self.iterator is not None:
@@ -585,7 +585,7 @@ class ClosesWhatItHasBegunToRead(SourceReader):
 
 @breaks("END-14")
 class ForgetsWhoWaits(Output):
-    """Refuses a second task, and takes note that nobody waits any more."""
+    """Refuses a second task, and then forgets that the first task waits."""
 
     async def __anext__(self) -> Element:
         try:
@@ -596,7 +596,7 @@ class ForgetsWhoWaits(Output):
 
 @breaks("END-14")
 class QueuesItsReaders(Output):
-    """Lets a second task wait with a lock until the first has got its element."""
+    """Lets a second task wait on a lock until the first task has its element."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -622,7 +622,7 @@ class ReadsEachElementInATask(SourceReader):
 
 
 class _KeepsItsDeadline(ResultHandler):
-    """Leaves its timer, although the record is decided, and says when that has fired."""
+    """Keeps its timer after the record is decided, and reports when the timer has fired."""
 
     def cancel_deadline(self) -> None:
         pass
@@ -634,7 +634,7 @@ class _KeepsItsDeadline(ResultHandler):
 
 @breaks("END-2", _KeepsItsDeadline)
 class EndsWithItsLastTimer(StreamTask):
-    """Waits at the end for all its timers, as for tasks that sleep until their deadlines."""
+    """Waits at the end for all its timers, as if they were tasks that sleep until deadlines."""
 
     def is_drained(self) -> bool:
         return super().is_drained() and len(self.timers) == 0
@@ -642,7 +642,7 @@ class EndsWithItsLastTimer(StreamTask):
 
 @breaks("END-20", loop="trio", is_bound=True)  # on asyncio it knows of it too late
 class TellsTheCancelled(Output):
-    """Tells a consumer that is cancelled along with it so, by an error of its own."""
+    """Raises its own error in a consumer that is cancelled together with it."""
 
     async def wait_for_news(self) -> None:
         try:
@@ -657,7 +657,7 @@ class TellsTheCancelled(Output):
 
 @breaks("END-8", behind="FAIL-2", why="the error of the record is lost, too")
 class GivesUpAfterAFailedAttempt(ResultHandler):
-    """Decides nothing at a deadline behind a failed attempt if no handler has results."""
+    """Decides nothing at a deadline after a failed attempt if no handler has results."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if isinstance(failure, CallTimedOut) and self.attempts > 1:
@@ -677,7 +677,7 @@ async def _run_until(
 
 @breaks("END-3", behind="TIME-9", why="a call of a task of its own may begin after the failure")
 class WaitsAMinuteForCleanUp(StreamTask):
-    """Waits for calls that clean up, but for a minute at most."""
+    """Waits a minute at most for calls that clean up."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -700,7 +700,7 @@ class WaitsAMinuteForCleanUp(StreamTask):
 
 @breaks("END-21")
 class RefusesASingleSlot(AsyncWaitOperator):
-    """Takes a capacity of one for a slip of its user, and refuses it."""
+    """Refuses a capacity of one as a mistake of its user."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **options: Any) -> None:
         if config.capacity == 1:
@@ -710,7 +710,7 @@ class RefusesASingleSlot(AsyncWaitOperator):
 
 @breaks("END-10")
 class CallsOnAfterAFailure(StreamTask):
-    """Tells of a failure and cancels what runs, and reads and calls on until it is left."""
+    """Reports a failure and cancels its calls, but reads and calls on until the consumer leaves."""
 
     async def work(self) -> None:
         try:
@@ -723,7 +723,7 @@ class CallsOnAfterAFailure(StreamTask):
 
 @breaks("END-10", behind="END-11", why="the new calls are cancelled late, too")
 class FillsItsSlotsAsItIsLeft(ResultStream):
-    """Cancels its calls when it is left, and fills their slots again while they clean up."""
+    """Cancels its calls on leaving, and starts new ones in their slots while they clean up."""
 
     async def __aexit__(self, *raised: Any) -> None:
         task, operator = self.task, self.task.operator
@@ -740,14 +740,14 @@ class FillsItsSlotsAsItIsLeft(ResultStream):
 
 @breaks("END-23")
 class LooksEveryTenthOfASecond(StreamTask):
-    """Looks now and then whether there is something to do, so as to miss nothing."""
+    """Wakes up every tenth of a second to look for work."""
 
     async def work(self) -> None:
         self.spawn(self.look)
         await super().work()
 
     async def look(self) -> None:
-        """Wake up the task that processes, for ever."""
+        """Wake the task that processes, forever."""
         while True:
             await anyio.sleep(0.1)
             self.resume()

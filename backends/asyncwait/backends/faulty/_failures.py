@@ -31,7 +31,7 @@ from asyncwait.toolkit import CallScope, call_failed, call_scope
 
 @breaks("FAIL-1")
 class FailsWithoutNamingTheRecord(ResultHandler):
-    """Raises the exception of a call as it is, and nobody learns for which record."""
+    """Raises the exception of a call unchanged, without the record that failed."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -55,7 +55,7 @@ class _KnowsTheNewest(AsyncWaitOperator):
     why="the failure handler is asked about the wrong record as well",
 )
 class BlamesTheNewestRecord(ResultHandler):
-    """Names the record that was called last, as a closure over a loop's variable does."""
+    """Names the record that was called last, as a closure over a loop variable does."""
 
     operator: _KnowsTheNewest  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -65,7 +65,7 @@ class BlamesTheNewestRecord(ResultHandler):
 
 @breaks("FAIL-2")
 class FailsWithoutWakingTheConsumer(Output):
-    """Fails, and tells the consumer when something else wakes it: FLINK-6435."""
+    """Fails without waking the consumer, which learns of it by another event: FLINK-6435."""
 
     def cut(self, error: BaseException | None) -> None:
         news, self.news = self.news, None
@@ -89,7 +89,7 @@ class _RaisesQueuedErrors(Output):
     why="the error that comes first is not the first failure",
 )
 class LetsFailuresWaitForTheirTurn(ResultHandler):
-    """Sends an error through the queue like a result, behind everything that came before it."""
+    """Sends an error through the queue like a result, behind all earlier elements."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         try:
@@ -100,7 +100,7 @@ class LetsFailuresWaitForTheirTurn(ResultHandler):
 
 @breaks("FAIL-3")
 class EmitsWhatIsReadyAfterAFailure(StreamTask):
-    """Gives the consumer everything that is finished before it gives the error."""
+    """Hands out all finished results before it raises the error."""
 
     def fail(self, error: BaseException) -> None:
         self.output.finish(error)
@@ -114,7 +114,7 @@ class _HasPlaceForOneError(Output):
 
 @breaks("FAIL-4", _HasPlaceForOneError)
 class KeepsTheLastFailure(ResultHandler):
-    """Keeps one error for the consumer, the last to be stored, as PyFlink does."""
+    """Keeps one error for the consumer, the one stored last, as PyFlink does."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         try:
@@ -125,7 +125,7 @@ class KeepsTheLastFailure(ResultHandler):
 
 @breaks("FAIL-5")
 class TakesStopAsyncIterationForTheEnd(ResultHandler):
-    """Lets a StopAsyncIteration of a call through to the consumer, for whom it is the end."""
+    """Passes a call's StopAsyncIteration to the consumer, which takes it for the end."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised) and isinstance(outcome.error, StopAsyncIteration):
@@ -137,7 +137,7 @@ class TakesStopAsyncIterationForTheEnd(ResultHandler):
     "FAIL-5", behind="FAIL-12", why="a call that somebody else cancels hangs the operator as well"
 )
 class LosesCallsThatCancelThemselves(Attempt):
-    """Takes a CancelledError of the call's own for a cancellation by the operator."""
+    """Treats a CancelledError that the call raises itself as the operator's cancellation."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
         if isinstance(outcome, Raised) and isinstance(outcome.error, asyncio.CancelledError):
@@ -147,7 +147,7 @@ class LosesCallsThatCancelThemselves(Attempt):
 
 @breaks("FAIL-5")
 class LetsByWhatIsNoException(Attempt):
-    """Looks for an Exception round the call, so that nobody hears of what is none."""
+    """Handles only subclasses of Exception, and loses every other error of a call."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
         error = outcome.error if isinstance(outcome, Raised) else None
@@ -158,7 +158,7 @@ class LetsByWhatIsNoException(Attempt):
 
 @breaks("FAIL-6")
 class FailsOnceOnly(Output):
-    """Raises its failure once; after that the stream seems to have ended well."""
+    """Raises its failure once; after that, the stream seems to have ended well."""
 
     def raise_end(self) -> None:
         try:
@@ -169,7 +169,7 @@ class FailsOnceOnly(Output):
 
 @breaks("FAIL-7")
 class LetsSourceErrorsOvertake(StreamTask):
-    """Ends at once when the source raises, whatever was read before."""
+    """Fails at once when the source raises, ahead of the elements that were read before."""
 
     def on_end(self, end: End) -> None:
         super().on_end(end)
@@ -179,7 +179,7 @@ class LetsSourceErrorsOvertake(StreamTask):
 
 @breaks("FAIL-8")
 class FailsOnMailAfterTheEnd(TaskMailbox):
-    """Fails if anything still happens when its mailbox is closed: FLINK-24846."""
+    """Fails if a mail arrives after its mailbox has closed: FLINK-24846."""
 
     def offer(self, mail: Mail) -> bool:
         self.put(mail)
@@ -188,7 +188,7 @@ class FailsOnMailAfterTheEnd(TaskMailbox):
 
 @breaks("FAIL-9")
 class FailsWithAGroup(StreamTask):
-    """Waits for the end in a task group, which wraps whatever fails meanwhile."""
+    """Waits for the end in a task group, which wraps every error in an exception group."""
 
     async def run(self) -> None:
         run = self.processor.run
@@ -203,7 +203,7 @@ class FailsWithAGroup(StreamTask):
 
 @breaks("FAIL-10")
 class DropsTheCause(ResultHandler):
-    """Says in words what failed, and loses the user's own exception and its traceback."""
+    """Names the failure in words only, and loses the user's exception and its traceback."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -213,7 +213,7 @@ class DropsTheCause(ResultHandler):
 
 @breaks("FAIL-11")
 class TakesInterruptionsForErrors(Attempt):
-    """Takes a KeyboardInterrupt for an error of the call that it interrupts."""
+    """Treats a KeyboardInterrupt as an error of the call that it interrupts."""
 
     async def invoke(self) -> Outcome:
         try:
@@ -224,7 +224,7 @@ class TakesInterruptionsForErrors(Attempt):
 
 @breaks("FAIL-1")
 class ForgetsWhatIsRaisedAfterCompletion(Attempt):
-    """Takes a function that has completed its record for one that has done its work."""
+    """Ignores the error of a function that has already completed its record."""
 
     def start_callback(self, invoke: Callable[..., None]) -> None:
         completion = self.completion()
@@ -237,7 +237,7 @@ class ForgetsWhatIsRaisedAfterCompletion(Attempt):
 
 @breaks("FAIL-1", behind="FAIL-4", why="the equal record that is named has not failed yet")
 class BlamesAnEqualRecord(ResultHandler):
-    """Looks up by its value which record a call was for, and finds the first that is equal."""
+    """Looks up a call's record by value, and names the first equal record."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         waiting = (e for e in self.operator.queue.elements() if isinstance(e, Record))
@@ -247,7 +247,7 @@ class BlamesAnEqualRecord(ResultHandler):
 
 @breaks("FAIL-2")
 class FailsWhenAllHasCleanedUp(StreamTask):
-    """Tells its failure when the group of its calls is left, whose clean-up may take long."""
+    """Reports its failure only after all its calls have cleaned up, which may take long."""
 
     _failure: BaseException | None = None
 
@@ -262,7 +262,7 @@ class FailsWhenAllHasCleanedUp(StreamTask):
 
 @breaks("FAIL-3")
 class FinishesTheRecordAtHand(Output):
-    """Puts out the rest of a record that was taken in part, although the operator has failed."""
+    """Hands out the remaining results of a partly read record after the operator has failed."""
 
     async def __anext__(self) -> Element:
         if self.is_cut and self.error is not None and self.queue.begun:
@@ -274,7 +274,7 @@ class FinishesTheRecordAtHand(Output):
 
 @breaks("FAIL-5")
 class SendsErrorsAsPickles(ResultHandler):
-    """Pickles the error of a call, as it would to send it on, and fails with what that raises."""
+    """Pickles the error of a call, and fails with the error of pickling if that raises."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -284,7 +284,7 @@ class SendsErrorsAsPickles(ResultHandler):
 
 @breaks("FAIL-6")
 class RaisesACopyEachTime(Output):
-    """Makes the error anew for each read that has to raise it."""
+    """Copies the error for each read that raises it."""
 
     def raise_end(self) -> None:
         self.told = True
@@ -293,7 +293,7 @@ class RaisesACopyEachTime(Output):
 
 @breaks("FAIL-7", behind="LIMIT-15", why="a spent budget ends well, too")
 class TakesAFalseErrorForNone(StreamTask):
-    """Ends well behind an error of the source that has no parts, and is false."""
+    """Ends well if the source's error is an empty, and thus falsy, exception."""
 
     def finish(self) -> None:
         self.output.finish((self.end and self.end.error) or None)
@@ -301,7 +301,7 @@ class TakesAFalseErrorForNone(StreamTask):
 
 @breaks("FAIL-7")
 class WrapsErrorsOfTheSource(StreamTask):
-    """Raises an error of its own for one of the source, which is only the cause."""
+    """Raises its own error instead of the source's, which becomes only the cause."""
 
     def on_end(self, end: End) -> None:
         if end.error is not None:
@@ -313,7 +313,7 @@ class WrapsErrorsOfTheSource(StreamTask):
 
 @breaks("FAIL-8")
 class KeepsABookByValue(AsyncWaitOperator):
-    """Files what is in flight under its value, and fails where a value can't be hashed."""
+    """Files the records in flight by value, and fails if a value cannot be hashed."""
 
     def admit(self, entry: Entry) -> None:
         super().admit(entry)
@@ -323,7 +323,7 @@ class KeepsABookByValue(AsyncWaitOperator):
 
 @breaks("FAIL-8")
 class ComparesWhatIsDueTogether(AsyncWaitOperator):
-    """Keeps a heap of times and values: where two times are equal, the values are compared."""
+    """Keeps a heap of times and values, and compares values whose times are equal."""
 
     def process_record(self, record: Record) -> None:
         self._heap: list[tuple[float, Any]] = getattr(self, "_heap", [])
@@ -333,7 +333,7 @@ class ComparesWhatIsDueTogether(AsyncWaitOperator):
 
 @breaks("FAIL-11", loop="trio", is_bound=True)  # on asyncio the loop ends before it knows
 class SkipsCloseWhenInterrupted(ResultStream):
-    """Lets a KeyboardInterrupt pass at once, and with it the `close` of the function."""
+    """Raises a KeyboardInterrupt at once, without the function's `close`."""
 
     async def end_tasks(self) -> BaseException | None:
         reason = await super().end_tasks()
@@ -344,7 +344,7 @@ class SkipsCloseWhenInterrupted(ResultStream):
 
 @breaks("FAIL-11")
 class LosesAnExitWhenItIsLeft(StreamTask):
-    """Lets a cancellation take the place of what is for the program."""
+    """Drops a KeyboardInterrupt or SystemExit if it was cancelled before."""
 
     async def run(self) -> None:
         try:
@@ -356,7 +356,7 @@ class LosesAnExitWhenItIsLeft(StreamTask):
 
 @breaks("FAIL-11")
 class TakesExitsOfHandlersForTimeouts(ResultHandler):
-    """Takes whatever a handler raises for a handler without results, a SystemExit too."""
+    """Treats a handler that raises SystemExit as a handler without results."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         try:
@@ -367,7 +367,7 @@ class TakesExitsOfHandlersForTimeouts(ResultHandler):
 
 @breaks("FAIL-10")
 class RetellsTheCause(ResultHandler):
-    """Makes an error of its own of what a call has raised, in the same words."""
+    """Replaces the error of a call by a new error with the same text."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -377,7 +377,7 @@ class RetellsTheCause(ResultHandler):
 
 @breaks("FAIL-11")
 class GoesOnWhileTheProgramEnds(Output):
-    """Hands out what is ready until all that was cancelled has cleaned up."""
+    """Hands out ready results until all cancelled calls have cleaned up."""
 
     def withhold(self) -> None:
         pass
@@ -385,7 +385,7 @@ class GoesOnWhileTheProgramEnds(Output):
 
 @breaks("FAIL-13")
 class PassesOverWhatIsNoElement(SourceReader):
-    """Takes the next where the source gives something else than elements."""
+    """Skips objects of the source that are not elements."""
 
     async def hand_over(self, element: Any) -> None:
         if isinstance(element, Element):
@@ -394,7 +394,7 @@ class PassesOverWhatIsNoElement(SourceReader):
 
 @breaks("FAIL-5")
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
-    """Lets pass what is an error of an operator already, be it one inside the call."""
+    """Passes on an operator error that a call raised itself, as if it were its own."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised) and isinstance(outcome.error, OperatorError):
@@ -404,7 +404,7 @@ class TakesErrorsOfOthersForItsOwn(ResultHandler):
 
 @breaks("FAIL-10")
 class TellsTheFirstOfAGroup(ResultHandler):
-    """Unpacks what comes in a group, whose group it may be."""
+    """Unpacks the exception group that a call raises, although the group is the user's."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised) and isinstance(outcome.error, ExceptionGroup):
@@ -414,7 +414,7 @@ class TellsTheFirstOfAGroup(ResultHandler):
 
 @breaks("FAIL-10")
 class CutsTheChainOfCauses(ResultHandler):
-    """Tells what was raised, and drops what that was raised from."""
+    """Names the error of a call, and drops the cause of that error."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -424,7 +424,7 @@ class CutsTheChainOfCauses(ResultHandler):
 
 @breaks("FAIL-10")
 class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
-    """Takes a timeout handler that raises for one that has nothing."""
+    """Drops the error that a timeout handler raises, as if the handler had no results."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         try:
@@ -440,7 +440,7 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
     why="a task that runs several calls has one context for them",
 )
 class RunsOneCallAfterTheOtherInATask(Attempt):
-    """Keeps the task of a call for the next one, whoever else keeps it."""
+    """Runs the next call in the task of the last one, although other code may hold the task."""
 
     def start_alone(self) -> None:
         if idle := vars(self.operator).setdefault("idle", []):
@@ -449,7 +449,7 @@ class RunsOneCallAfterTheOtherInATask(Attempt):
             self.operator.spawn(self.work, idle, self)
 
     async def work(self, idle: "list[asyncio.Future[Attempt]]", attempt: Attempt) -> None:
-        """Run its call, and then those of others."""
+        """Run its call, and then the calls of other attempts."""
         while True:
             attempt.scope = call_scope()
             await attempt.run(attempt.scope)
@@ -459,7 +459,7 @@ class RunsOneCallAfterTheOtherInATask(Attempt):
 
 @breaks("FAIL-8")
 class LetsErrorsOfLateCallsOut(Attempt):
-    """Leaves what a call raises that was cancelled before to its task group."""
+    """Lets the error of a call that was cancelled before reach its task group."""
 
     late: Exception | None = None
 
@@ -479,7 +479,7 @@ class LetsErrorsOfLateCallsOut(Attempt):
 
 @breaks("FAIL-1", is_bound=True)  # trio draws whether the mail or the end comes first
 class EndsBeforeItsMailsAreRead(StreamTask):
-    """Ends as soon as nothing is in flight, although a mail may tell that a call has raised."""
+    """Ends as soon as nothing is in flight, although a mail may report the error of a call."""
 
     def has_mails(self) -> bool:
         return False
@@ -487,7 +487,7 @@ class EndsBeforeItsMailsAreRead(StreamTask):
 
 @breaks("FAIL-7")
 class TakesFalsyErrorsForNone(SourceReader):
-    """Ends well where the error of its source has a length, and that is zero."""
+    """Ends well if the source's error has a length of zero, and thus is falsy."""
 
     async def read(self) -> BaseException | None:
         return await super().read() or None

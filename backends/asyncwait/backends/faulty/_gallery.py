@@ -1,4 +1,4 @@
-"""What a variation is: one class, whose name and docstring say what it does; how it is made."""
+"""Variation: one class whose name and docstring say what it changes, and its construction."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -21,24 +21,24 @@ Roles: TypeAlias = Mapping[type, str]
 REFERENCE_ROLES: Roles = {
     field.default: field.name for field in fields(Parts) if isinstance(field.default, type)
 }
-"""The collaborators of the reference, and what each is called among its parts; but the queues."""
+"""The collaborators of the reference and their names among its parts, without the queues."""
 
 EMITTER_ROLES: Roles = {
     part: name for name, part in vars(emitter.Parts).items() if name.endswith("_class")
 }
-"""The same of the emitter's operator."""
+"""The collaborators of the emitter's operator and their names among its parts."""
 
 EMITTER_QUEUES = emitter.Parts.queue_classes
 
 
 def varied(*changes: type) -> OpenOperator:
-    """Return what opens an operator with each change in the place of what it is derived from.
+    """Return a function that opens an operator with each change in place of the change's base.
 
     Args:
-        changes: of one operator; the first may be an operator altogether.
+        changes: parts of one operator; the first may be a complete operator.
 
     Raises:
-        TypeError: one is no operator, and derived from no part of one.
+        TypeError: a change is neither an operator nor a subclass of a part.
     """
     whole: Any = changes[0]
     if all(_is_of(change, REFERENCE_ROLES, ElementQueue) for change in changes):
@@ -77,7 +77,7 @@ def _varied_emitter(changes: tuple[type, ...]) -> OpenOperator:
 
 
 def _queues_with(change: type, queues: Mapping[Mode, type]) -> dict[Mode, type]:
-    """Put a change in the place of its bases, but not of what these are derived from."""
+    """Put a change in place of its direct bases, but not of the bases of these."""
     bases = [queue for queue in queues.values() if issubclass(change, queue)]
     own = [b for b in bases if not any(o is not b and issubclass(o, b) for o in bases)]
     return {mode: change if queue in own else queue for mode, queue in queues.items()}
@@ -88,12 +88,12 @@ def _place(change: type, roles: Roles) -> dict[str, type]:
 
 
 class Change(Struct, frozen=True):
-    """One small change, of whatever it is.
+    """One small change to a part.
 
     Args:
-        change: a subclass of what it takes the place of. Its name becomes the variation's; its
-            docstring is the sentence on it.
-        also: what else is replaced, where a slip is spread over two parts.
+        change: a subclass of the part that it replaces. Its name becomes the variation's; its
+            docstring is the sentence about it.
+        also: other changes, where the fault is spread over two parts.
     """
 
     change: type
@@ -101,17 +101,17 @@ class Change(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """What it does: the words of its class, joined by hyphens."""
+        """Words of the class name, joined by hyphens."""
         words: list[str] = re.findall("[A-Z][a-z0-9]*", self.change.__name__)
         return "-".join(words).lower()
 
     @property
     def sentence(self) -> str:
-        """What it does, or which bug it re-creates, in a sentence."""
+        """The fault, or the bug that the change re-creates, in one sentence."""
         return " ".join((self.change.__doc__ or "").split())
 
     def _instead_of(self, part: T) -> T:
-        """Return what takes the place of a part: the part itself where it is not changed."""
+        """Return the change of a part, or the part itself if nothing changes it."""
         found = (each for each in (self.change, *self.also) if issubclass(each, part))
         return cast("T", next(found, part))
 
@@ -120,7 +120,7 @@ class Slip(Change, frozen=True, kw_only=True):
     """A change that breaks a rule.
 
     Args:
-        rule: id of the rule that has to convict it; others may do so too.
+        rule: id of the rule that must convict it; other rules may convict it too.
     """
 
     rule: str
@@ -130,11 +130,11 @@ class Variation(Change, frozen=True):
     """A sound operator with one small change to its mechanism, or with a mechanism of its own.
 
     Args:
-        change: of a part of the reference, or of the emitter's operator; or another operator
-            altogether.
-        also: what else is replaced.
+        change: of a part of the reference, or of the emitter's operator; or a complete other
+            operator.
+        also: other changes to the same operator.
         loop: "asyncio" or "trio".
-        is_bound: it runs on that loop alone, being made of what no other has.
+        is_bound: it runs on that loop only, because it uses features of that loop.
     """
 
     loop: LoopName = "asyncio"
@@ -142,12 +142,12 @@ class Variation(Change, frozen=True):
 
     @property
     def loops(self) -> tuple[LoopName, ...]:
-        """Where it runs: on both, unless it is bound."""
+        """Loops on which it runs: both, unless it is bound to one."""
         return (self.loop,) if self.is_bound else ("asyncio", "trio")
 
     @property
     def open_operator(self) -> OpenOperator:
-        """The function that opens such an operator."""
+        """The function that opens the changed operator."""
         return varied(self.change, *self.also)
 
     def __call__(self) -> StreamBackend:
@@ -174,10 +174,10 @@ class Faulty(Variation, frozen=True, kw_only=True):
     """A variation that breaks a rule.
 
     Args:
-        rule: id of the rule that has to convict it; others may do so too.
-        blocks: it blocks its loop, so that only its process can be ended, from outside.
-        consequence_of: the rule that a verdict names first in place of its own, and why that is
-            as good; None where its own stands first.
+        rule: id of the rule that must convict it; other rules may convict it too.
+        blocks: it blocks its loop, so only its process can be ended, from outside.
+        consequence_of: the rule that a verdict names first instead, and why that rule is correct
+            as well; None if the verdict names `rule` first.
     """
 
     rule: str
@@ -189,9 +189,9 @@ F = TypeVar("F")
 
 
 def into(found: list[F], kind: Callable[..., F]) -> Callable[..., Callable[[T], T]]:
-    """Return what puts classes into a gallery.
+    """Return a decorator factory that adds classes to a gallery.
 
-    It takes the id of the rule that a class has to be convicted by, what else is replaced, and
+    The decorator takes the id of the rule that must convict the class, further changes, and
     other fields of `kind`.
     """
 
@@ -206,7 +206,7 @@ def into(found: list[F], kind: Callable[..., F]) -> Callable[..., Callable[[T], 
 
 
 FOUND: list[Faulty] = []
-"""All that were found by now."""
+"""Every faulty operator registered so far."""
 
 _put = into(FOUND, Faulty)
 
@@ -214,13 +214,13 @@ _put = into(FOUND, Faulty)
 def breaks(
     rule: str, *also: type, behind: str = "", why: str = "", **others: Any
 ) -> Callable[[T], T]:
-    """Put a class into the gallery, which breaks a rule; see `Faulty`.
+    """Register a class that breaks a rule; see `Faulty`.
 
     Args:
-        rule: that has to convict it.
-        also: what else is replaced.
-        behind: the rule that a verdict names first, if its own does not stand there.
-        why: that is as good.
-        others: of `Faulty`.
+        rule: id of the rule that must convict it.
+        also: further changes.
+        behind: the rule that a verdict names first, if that is another rule.
+        why: the reason why `behind` is correct as well.
+        others: other fields of `Faulty`.
     """
     return _put(rule, *also, consequence_of=(behind, why) if behind else None, **others)

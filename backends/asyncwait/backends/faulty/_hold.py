@@ -1,4 +1,4 @@
-"""HOLD: operators that hold too much, or make nothing of it."""
+"""HOLD: operators that hold too many results, or do not use their room for results."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -11,7 +11,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("HOLD-1")
 class KnowsNoRoomForResults(OrderedQueue):
-    """Frees a slot when its record is out, whatever it was told."""
+    """Ignores the room for results: frees a slot only when its record is out."""
 
     @property
     def is_full(self) -> bool:
@@ -20,7 +20,7 @@ class KnowsNoRoomForResults(OrderedQueue):
 
 @breaks("HOLD-1")
 class TellsNobodyOfTheRoom(OrderedQueue):
-    """Makes room when a record is finished, and lets that be known when something comes out."""
+    """Does not report the room that a finished record makes until an element comes out."""
 
     def completed(self, entry: RecordEntry) -> None:
         max_held, self.max_held = self.max_held, 0
@@ -30,7 +30,7 @@ class TellsNobodyOfTheRoom(OrderedQueue):
 
 @breaks("HOLD-2")
 class AddsTheTwoUp(OrderedQueue):
-    """Takes room for results for more capacity, and calls for as many records."""
+    """Adds the room for results to the capacity, and calls as many records."""
 
     @property
     def is_full(self) -> bool:
@@ -39,7 +39,7 @@ class AddsTheTwoUp(OrderedQueue):
 
 @breaks("HOLD-3")
 class HoldsWhateverIsFinished(OrderedQueue):
-    """Counts undecided calls and nothing else, once it may hold anything."""
+    """Counts only undecided records, and holds any number of results."""
 
     @property
     def is_full(self) -> bool:
@@ -49,7 +49,7 @@ class HoldsWhateverIsFinished(OrderedQueue):
 
 @breaks("HOLD-4", behind="CAP-3", why="two elements wait for room, whatever is held")
 class ReadsTwoAtATime(SourceReader):
-    """Reads another element while one waits for room."""
+    """Reads a second element while another element waits for room."""
 
     is_second = False
 
@@ -63,7 +63,7 @@ class ReadsTwoAtATime(SourceReader):
 
 @breaks("HOLD-5")
 class SavesAsManyAsItsCapacity(OrderedQueue):
-    """Stores no more elements in a snapshot than there is capacity for."""
+    """Stores at most as many elements in a snapshot as its capacity."""
 
     def elements(self) -> Iterator[Stored]:
         return islice(super().elements(), self.capacity)

@@ -1,4 +1,4 @@
-"""KEY: operators that take keys for something else, or hold them too long, or not long enough."""
+"""KEY: operators that compare keys wrongly, or hold them too long or too short."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,7 +24,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("KEY-1")
 class CallsAllOfAKeyAtOnce(KeyLines):
-    """Has every record called as it comes."""
+    """Calls every record at once, whatever its key."""
 
     def enter(self, handler: ResultHandler) -> bool:
         del handler
@@ -36,7 +36,7 @@ class CallsAllOfAKeyAtOnce(KeyLines):
 
 @breaks("KEY-2")
 class HandsOutTheLatestFirst(KeyOrderedQueue):
-    """Lets out first what was decided last, where several records wait."""
+    """Hands out the record decided last first, if several wait."""
 
     def make_ready(self, entry: RecordEntry) -> None:
         ready = self.segment_of[entry].ready
@@ -45,7 +45,7 @@ class HandsOutTheLatestFirst(KeyOrderedQueue):
 
 @breaks("KEY-3")
 class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
-    """Lets a decided record out when all before it are out, whatever their keys."""
+    """Hands out a record only after all records before it, whatever their keys."""
 
     def peek_ready(self) -> Entry | None:
         first = next(iter(self), None)
@@ -54,7 +54,7 @@ class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
 
 @breaks("KEY-4", behind="KEY-1", why="the last of a line is called before the others are decided")
 class ServesALineFromItsEnd(KeyLines):
-    """Has the last record called that waits for a key."""
+    """Calls the last record first that waits for a key."""
 
     def leave(self, handler: ResultHandler) -> ResultHandler | None:
         line = self.lines.get(handler.record.key)
@@ -76,7 +76,7 @@ class FreesKeysALittleLater(AsyncWaitOperator):
 
 @breaks("KEY-5")
 class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
-    """Frees the key of a record when its call has answered, and not when it is late."""
+    """Frees the key of a record that its call has decided, but not of a late record."""
 
     def free_key(self, handler: ResultHandler) -> None:
         if self.clock() < handler.due:
@@ -84,7 +84,7 @@ class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
 
 
 class KeepsItsFinishedRecords(AsyncWaitOperator):
-    """Knows which decided records have not come out."""
+    """Keeps the decided records that have not come out."""
 
     output: "FreesKeysWhenResultsAreTaken"
 
@@ -102,7 +102,7 @@ class KeepsItsFinishedRecords(AsyncWaitOperator):
     why="a fence that holds results back keeps the key busy",
 )
 class FreesKeysWhenResultsAreTaken(Output):
-    """Takes a key to be busy until the results of its record have come out."""
+    """Keeps a key busy until the results of its record have come out."""
 
     decided: tuple[ResultHandler, ...] = ()
 
@@ -115,7 +115,7 @@ class FreesKeysWhenResultsAreTaken(Output):
 
 @breaks("KEY-6")
 class TakesAllKeysForOne(KeyLines):
-    """Has one line for all keys."""
+    """Treats all keys as the same key."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         del handler
@@ -124,7 +124,7 @@ class TakesAllKeysForOne(KeyLines):
 
 @breaks("KEY-6")
 class LooksKeysUpByTheirHash(KeyLines):
-    """Takes keys for the same that have the same hash, as -1 and -2 have."""
+    """Treats keys with equal hashes as equal, such as -1 and -2."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         key = handler.record.key
@@ -133,7 +133,7 @@ class LooksKeysUpByTheirHash(KeyLines):
 
 @breaks("KEY-7")
 class CallsNothingBehindAFence(ResultHandler):
-    """Has a record called when no watermark or status stands before it any more."""
+    """Calls a record only when no watermark or status waits before it."""
 
     def start(self) -> None:
         before = iter(self.operator.queue)
@@ -148,7 +148,7 @@ class CallsNothingBehindAFence(ResultHandler):
 
 @breaks("KEY-8")
 class TellsKeysApartByTheirTypes(KeyLines):
-    """Takes 1 and True for two keys, and 1.0 for a third."""
+    """Treats 1, True and 1.0 as three keys."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         return repr(handler.record.key)
@@ -156,7 +156,7 @@ class TellsKeysApartByTheirTypes(KeyLines):
 
 @breaks("KEY-8")
 class CallsRecordsWithoutAKeyAtOnce(KeyLines):
-    """Takes None for no key, which needs no order."""
+    """Treats the key None as a missing key, which needs no order."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         return handler if handler.record.key is None else handler.record.key
@@ -164,7 +164,7 @@ class CallsRecordsWithoutAKeyAtOnce(KeyLines):
 
 @breaks("KEY-8")
 class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
-    """Takes keys that can't be hashed for the objects that they are."""
+    """Compares keys that cannot be hashed by identity."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         key = handler.record.key
@@ -173,16 +173,16 @@ class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
 
 @breaks("KEY-8")
 class ComparesKeysByEqualityAlone(KeyLines):
-    """Takes keys for the same that are equal, which a NaN is not even to itself."""
+    """Compares keys by equality, and a NaN is not equal to itself."""
 
     def key_of(self, handler: ResultHandler) -> Any:
         key = handler.record.key
-        return key if key == key else handler  # noqa: PLR0124 - that is the slip
+        return key if key == key else handler  # noqa: PLR0124 - that is the fault
 
 
 @breaks("KEY-9")
 class GivesNoRoomToWhoWaitsForAKey(KeyLines):
-    """Counts those that are called, and not those that wait for their keys."""
+    """Gives records that wait for their keys no slots."""
 
     def enter(self, handler: ResultHandler) -> bool:
         is_next = super().enter(handler)
@@ -197,7 +197,7 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
 
 @breaks("KEY-10")
 class CountsTheWaitForTheKey(ResultHandler):
-    """Has the time of a record begin when it is admitted, and waits for its key."""
+    """Starts the deadline of a record on admission, before the record has its key."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,7 +209,7 @@ class CountsTheWaitForTheKey(ResultHandler):
 
 
 class FreesEachKeyOnce(AsyncWaitOperator):
-    """Does not free a key again that is another record's by now."""
+    """Does not free a key again that another record holds by then."""
 
     def free_key(self, handler: ResultHandler) -> None:
         if not getattr(handler, "has_freed", False):
@@ -218,7 +218,7 @@ class FreesEachKeyOnce(AsyncWaitOperator):
 
 @breaks("KEY-11", FreesEachKeyOnce)
 class FreesKeysInBackOffs(ResultHandler):
-    """Has the next record called while one waits for its next attempt."""
+    """Frees the key of a record during its back-off."""
 
     has_freed = False
 
@@ -230,7 +230,7 @@ class FreesKeysInBackOffs(ResultHandler):
 
 @breaks("KEY-12")
 class StoresOneRecordOfEachKey(KeyOrderedQueue):
-    """Stores what was called, and forgets what stands behind that in the line of its key."""
+    """Stores the called record of each key, but not the records that wait behind it."""
 
     def elements(self) -> Iterator[Stored]:
         busy: list[Any] = []
@@ -244,7 +244,7 @@ class StoresOneRecordOfEachKey(KeyOrderedQueue):
 
 @breaks("SNAP-4")
 class StoresTheRunningRecordFirst(KeyOrderedQueue):
-    """Stores the running record of a key before finished records that are held (KO-12)."""
+    """Stores the running record of a key before its finished records that are held (KO-12)."""
 
     def elements(self) -> Iterator[Stored]:
         running = {id(entry.element) for entry in self.called if entry.outputs is None}
@@ -277,7 +277,7 @@ class _FreesKeysOfEndedCalls(AsyncWaitOperator):
 
 @breaks("KEY-5", _FreesKeysOfEndedCalls)
 class HoldsKeysUntilLateCallsEnd(Attempt):
-    """Takes a key to be busy as long as the call runs on that was cancelled at a deadline."""
+    """Keeps a key busy until the call that was cancelled at a deadline has ended."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
         super().on_ended(outcome)
@@ -287,7 +287,7 @@ class HoldsKeysUntilLateCallsEnd(Attempt):
 
 @breaks("KEY-1", FreesEachKeyOnce)
 class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
-    """Frees a key at a deadline, and once more when the call that ran on comes to its end."""
+    """Frees a key at a deadline, and again when the abandoned call ends."""
 
     def on_ended(self, outcome: Outcome | None) -> None:
         watch, keys = self.operator.cancelled.running.get(self), self.operator.keys
@@ -304,7 +304,7 @@ class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
     why="the call of the key that still runs is answered, and the next one begins",
 )
 class GivesLateAnswersToTheirKeys(Attempt):
-    """Knows calls by their keys: a late answer goes to whose turn it is by now."""
+    """Knows calls by their keys: a late answer goes to the record that holds the key now."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         line = None

@@ -1,4 +1,4 @@
-"""ORD: operators that get the order wrong, of results or of calls."""
+"""ORD: operators that get the order of results or calls wrong."""
 
 import math
 from collections import deque
@@ -21,12 +21,12 @@ from asyncwait.toolkit import awaitable_of
 
 @breaks("ORD-1")
 class KnowsOneMode(UnorderedQueue, OrderedQueue):
-    """Hands results out as they are decided, in ordered mode too."""
+    """Hands results out as they are decided, even in ordered mode."""
 
 
 @breaks("ORD-2")
 class EmitsOnePerCompletion(OrderedQueue):
-    """Hands out one record when one is decided, and leaves those that are ready behind it."""
+    """Hands out one record per decided record, and keeps the ready records behind it."""
 
     _may_emit = False
 
@@ -47,7 +47,7 @@ class EmitsOnePerCompletion(OrderedQueue):
 
 @breaks("ORD-3")
 class EmitsWholeSegments(UnorderedQueue):
-    """Hands nothing of a segment out while a record of it is undecided."""
+    """Hands out nothing of a segment while one of its records is undecided."""
 
     def peek_ready(self) -> Entry | None:
         segment = self.segments[0] if self.segments else None
@@ -58,7 +58,7 @@ class EmitsWholeSegments(UnorderedQueue):
 
 @breaks("ORD-4", loop="trio", is_bound=True)  # asyncio begins tasks in order
 class StartsCallsInAnyOrder(StreamTask):
-    """Starts as many calls in a step as there is room for, and trio runs new tasks in any order."""
+    """Starts several calls in a step, and trio runs new tasks in any order."""
 
     def process_input(self, controller: object) -> None:
         super().process_input(controller)
@@ -68,7 +68,7 @@ class StartsCallsInAnyOrder(StreamTask):
 
 @breaks("ORD-5")
 class TakesEqualRecordsForOne(ResultHandler):
-    """Calls the function once for equal records in flight, like a set of pending items by value."""
+    """Makes one call for equal records in flight, like a set of pending items by value."""
 
     waiting: tuple[ResultHandler, ...] = ()
 
@@ -89,7 +89,7 @@ class TakesEqualRecordsForOne(ResultHandler):
 
 @breaks("ORD-5")
 class CallsAgainWhereAConnectionBreaks(Attempt):
-    """Calls again after an error of a connection, as clients do, without being asked to."""
+    """Calls again after a connection error without a retry policy, as some clients do."""
 
     async def invoke(self) -> Outcome:
         try:
@@ -100,7 +100,7 @@ class CallsAgainWhereAConnectionBreaks(Attempt):
 
 @breaks("ORD-1")
 class OrdersByTime(OrderedQueue):
-    """Takes the order of timestamps for that of the input, as far as there are timestamps."""
+    """Orders results by timestamp instead of input order."""
 
     def put(self, entry: Entry) -> None:
         super().put(entry)
@@ -116,7 +116,7 @@ class OrdersByTime(OrderedQueue):
 
 @breaks("ORD-1")
 class NumbersRecordsInText(OrderedQueue):
-    """Sorts by sequence numbers that are texts, of which "10" stands before "9"."""
+    """Sorts by sequence numbers in text form, where "10" precedes "9"."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -136,18 +136,18 @@ class NumbersRecordsInText(OrderedQueue):
 
 @breaks("ORD-5")
 class TriesFailedCallsAgain(Attempt):
-    """Calls once more where a call has failed: nearly always that helps."""
+    """Calls once more after any failure, without a retry policy."""
 
     async def invoke(self) -> Outcome:
         try:
             return await super().invoke()
-        except Exception:  # whatever it was: that is the fault
+        except Exception:  # any error: that is the fault
             return await super().invoke()
 
 
 @breaks("ORD-5")
 class ReadsIntoOneObject(Attempt):
-    """Reads each record into one object, as decoders do: who calls late sees the next one."""
+    """Reads each record into one object, as decoders do: a late call sees the next record."""
 
     def start(self) -> None:
         vars(self.operator)["read"] = self.handler.record.value

@@ -11,7 +11,7 @@ from asyncwait.toolkit import collect_results, results_despite
 
 @breaks("POLICY-1")
 class TellsNobodyOfDeadlines(ResultHandler):
-    """Asks about errors of calls, and fails at a deadline as if there were no failure handler."""
+    """Calls the failure handler about errors of calls, but not about deadlines."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if isinstance(failure, CallTimedOut):
@@ -21,7 +21,7 @@ class TellsNobodyOfDeadlines(ResultHandler):
 
 @breaks("POLICY-1")
 class TellsNobodyOfWrongResults(ResultHandler):
-    """Asks about what was raised, and not about what it finds wrong itself."""
+    """Calls the failure handler about raised errors, but not about invalid results."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if isinstance(failure, InvalidResult):
@@ -31,7 +31,7 @@ class TellsNobodyOfWrongResults(ResultHandler):
 
 @breaks("POLICY-1")
 class AsksWhetherThereWillBeResults(ResultHandler):
-    """Asks once to see whether the failure is handled, and once more for the results."""
+    """Calls the failure handler twice: to see whether it handles the failure, and for results."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         results_despite(failure.after(self.attempts), self.operator.function.failure)
@@ -40,7 +40,7 @@ class AsksWhetherThereWillBeResults(ResultHandler):
 
 @breaks("POLICY-2")
 class FailsAllTheSame(ResultHandler):
-    """Takes the failure handler for somebody who is to be told, and fails."""
+    """Calls the failure handler, and fails whatever the handler returns."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         results_despite(failure.after(self.attempts), self.operator.function.failure)
@@ -49,7 +49,7 @@ class FailsAllTheSame(ResultHandler):
 
 @breaks("POLICY-2")
 class SkipsWhateverWasHandled(ResultHandler):
-    """Leaves a record out whose failure was handled, whatever the handler gave."""
+    """Drops a record whose failure was handled, whatever results the handler returned."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         results_despite(failure.after(self.attempts), self.operator.function.failure)
@@ -58,7 +58,7 @@ class SkipsWhateverWasHandled(ResultHandler):
 
 @breaks("POLICY-3")
 class TakesNoneForASkip(ResultHandler):
-    """Leaves a record out if its failure handler gives None."""
+    """Drops a record if its failure handler returns None."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -71,7 +71,7 @@ class TakesNoneForASkip(ResultHandler):
 
 @breaks("POLICY-4")
 class ForgetsWhatItsHandlerRaised(ResultHandler):
-    """Fails with the first error if the handler raises, and nobody learns of the second."""
+    """Fails with the first error if the failure handler raises, and drops the handler's error."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -82,7 +82,7 @@ class ForgetsWhatItsHandlerRaised(ResultHandler):
 
 @breaks("POLICY-4")
 class TakesCancellationsOfHandlersForItsOwn(ResultHandler):
-    """Leaves undecided what a cancellation that the failure handler raised was asked about."""
+    """Leaves a record undecided if its failure handler raises a cancellation."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -94,7 +94,7 @@ class TakesCancellationsOfHandlersForItsOwn(ResultHandler):
 
 @breaks("POLICY-4")
 class SkipsWhereItsHandlerBreaks(ResultHandler):
-    """Leaves a record out if its failure handler raises."""
+    """Drops a record if its failure handler raises."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -107,7 +107,7 @@ class SkipsWhereItsHandlerBreaks(ResultHandler):
 
 @breaks("POLICY-5")
 class AsksAboutWhatIsDecided(ResultHandler):
-    """Asks about what a function raises that has completed its record, too."""
+    """Calls the failure handler about the error of a function that has completed its record."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if self.is_decided:
@@ -117,7 +117,7 @@ class AsksAboutWhatIsDecided(ResultHandler):
 
 @breaks("POLICY-5")
 class AsksAboutEachDeadline(ResultHandler):
-    """Takes a deadline for a failure, although the timeout handler has results."""
+    """Calls the failure handler at a deadline although the timeout handler has results."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         results = super().results_at_deadline()
@@ -129,7 +129,7 @@ class AsksAboutEachDeadline(ResultHandler):
 
 @breaks("POLICY-6")
 class TakesTextForResults(ResultHandler):
-    """Puts out whatever can be iterated over that a failure handler gives."""
+    """Emits any iterable that a failure handler returns, even the letters of a text."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if self.is_decided or self.operator.function.failure is None:
@@ -139,7 +139,7 @@ class TakesTextForResults(ResultHandler):
         self.decide(results)
 
     def lenient(self, value: Any, error: OperatorError) -> Any:
-        """Ask the failure handler, and take a text for its letters."""
+        """Call the failure handler, and split a text into its letters."""
         assert self.operator.function.failure is not None
         given = self.operator.function.failure(value, error)
         return tuple(given) if isinstance(given, str | bytes) else given
@@ -147,7 +147,7 @@ class TakesTextForResults(ResultHandler):
 
 @breaks("POLICY-6")
 class AsksAboutItsHandlersResults(ResultHandler):
-    """Asks the handler once more, about the results that it has just given."""
+    """Handles invalid results of the failure handler as another failure."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         try:
@@ -160,7 +160,7 @@ class AsksAboutItsHandlersResults(ResultHandler):
 
 @breaks("POLICY-7")
 class GivesItsHandlerWhatWasRaised(ResultHandler):
-    """Gives the failure handler a plain CallFailed, whatever has failed."""
+    """Passes the failure handler a plain CallFailed without a cause, whatever has failed."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         handler = self.operator.function.failure
@@ -173,7 +173,7 @@ class GivesItsHandlerWhatWasRaised(ResultHandler):
 
 @breaks("POLICY-7", behind="RETRY-20", why="the cause of a timeout is hidden, too")
 class TellsItsHandlerThatTimeIsUp(ResultHandler):
-    """Gives the failure handler a TimeoutError as the cause at each deadline."""
+    """Passes the failure handler a TimeoutError as the cause at each deadline."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         cause = failure.__cause__
@@ -187,7 +187,7 @@ class TellsItsHandlerThatTimeIsUp(ResultHandler):
 
 @breaks("POLICY-7")
 class TellsItsHandlerOfOneAttempt(ResultHandler):
-    """Counts the attempts when the operator fails, and not before."""
+    """Passes the failure handler an error that counts one attempt, however many failed."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         attempts, self.attempts = self.attempts, 1
@@ -201,7 +201,7 @@ class TellsItsHandlerOfOneAttempt(ResultHandler):
 
 @breaks("POLICY-8")
 class AsksTheFailureHandlerFirst(ResultHandler):
-    """Asks the failure handler at a deadline, and the timeout handler if that has nothing."""
+    """Calls the failure handler at a deadline before the timeout handler."""
 
     def on_deadline(self) -> None:
         late = CallTimedOut(self.record, "no results in time")
@@ -213,7 +213,7 @@ class AsksTheFailureHandlerFirst(ResultHandler):
 
 @breaks("POLICY-9")
 class AsksAfterEachAttempt(ResultHandler):
-    """Asks the failure handler as soon as a call fails, and calls again only if it has nothing."""
+    """Calls the failure handler after the first failed attempt, instead of retrying."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         handler = self.operator.function.failure
@@ -222,7 +222,7 @@ class AsksAfterEachAttempt(ResultHandler):
 
 @breaks("POLICY-1")
 class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
-    """Asks about what calls give that is no collection, and not about its timeout handler."""
+    """Fails if the timeout handler's results are invalid, without calling the failure handler."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         if self.timed_out and isinstance(failure, InvalidResult):
@@ -232,7 +232,7 @@ class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
 
 @breaks("POLICY-5")
 class FailsWhatIsRefusedToTheEnd(ResultHandler):
-    """Asks the failure handler about results that are refused when no attempt is left."""
+    """Calls the failure handler about refused results when no attempt is left."""
 
     def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
         retry, back_offs = self.operator.config.retry, self.operator.back_offs

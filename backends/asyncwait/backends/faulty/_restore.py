@@ -8,7 +8,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("REST-1")
 class RestoresTheRestLast(StreamTask):
-    """Restores what there is room for, and the rest when the input has ended."""
+    """Restores as many elements as fit, and the others when the input has ended."""
 
     def restore(self) -> None:
         fits = self.config.capacity
@@ -23,8 +23,6 @@ class RestoresTheRestLast(StreamTask):
 
 
 class _NotesItsRestore(StreamTask):
-    """Knows when it restored what was stored."""
-
     def restore(self) -> None:
         self.restored_at = self.clock()
         super().restore()
@@ -32,7 +30,7 @@ class _NotesItsRestore(StreamTask):
 
 @breaks("REST-2", _NotesItsRestore)
 class TimesRestoredCallsFromTheRestore(ResultHandler):
-    """Counts the time of stored records from the restore, not from each one's own call."""
+    """Starts the deadlines of restored records at the restore, not at their own calls."""
 
     def due_after(self, timeout: float) -> float:
         task = self.operator.output.task
@@ -42,7 +40,7 @@ class TimesRestoredCallsFromTheRestore(ResultHandler):
 
 @breaks("REST-3")
 class RestoresRecordsOnly(StreamTask):
-    """Restores the records of a snapshot, and loses the fences between them."""
+    """Restores the records of a snapshot without the fences between them."""
 
     def restore(self) -> None:
         self.stored = tuple(element for element in self.stored if isinstance(element, Record))
@@ -51,7 +49,7 @@ class RestoresRecordsOnly(StreamTask):
 
 @breaks("REST-3")
 class MakesUpWatermarks(StreamTask):
-    """Restores each record with a watermark of its time, known or not, much like Flink's KO-11."""
+    """Restores each record with a watermark of its timestamp, much like Flink's KO-11."""
 
     def restore(self) -> None:
         with_watermarks: list[Stored] = []
@@ -65,7 +63,7 @@ class MakesUpWatermarks(StreamTask):
 
 @breaks("REST-4")
 class RestoresBeyondCapacity(StreamTask):
-    """Calls everything stored at once, and asks for room only when new input comes."""
+    """Calls all stored records at once, and waits for room only with new input."""
 
     def is_back_pressured(self) -> bool:
         return self.read > 0 and super().is_back_pressured()
@@ -73,7 +71,7 @@ class RestoresBeyondCapacity(StreamTask):
 
 @breaks("REST-5", behind="REST-1", why="what was dropped is not called, which is seen in one leg")
 class RestoresOnlyWhatFindsRoom(StreamTask):
-    """Fills a queue of fixed size from the snapshot, and drops what does not fit in."""
+    """Restores as many elements as its capacity, and drops the others."""
 
     def restore(self) -> None:
         self.stored = self.stored[: self.config.capacity]
@@ -84,7 +82,7 @@ class RestoresOnlyWhatFindsRoom(StreamTask):
     "REST-6", behind="SNAP-3", why="what is stored though it has left is seen before it is restored"
 )
 class StoresWhatHasLeft(StreamTask):
-    """Does not clear state when its record has left, so that it is stored again: Flink's KO-12."""
+    """Keeps records in its state after they have left, and stores them again: Flink's KO-12."""
 
     _kept: tuple[Stored, ...] = ()
 
@@ -97,7 +95,7 @@ class StoresWhatHasLeft(StreamTask):
 
 @breaks("REST-7", behind="WM-1", why="watermarks are restored ahead of the records before them")
 class RestoresKeyByKey(StreamTask):
-    """Restores watermarks first, and records key by key, much like Flink's KO-11."""
+    """Restores watermarks first, and then records key by key, much like Flink's KO-11."""
 
     def restore(self) -> None:
         self.stored = tuple(sorted(self.stored, key=lambda e: str(getattr(e, "key", ""))))
@@ -106,7 +104,7 @@ class RestoresKeyByKey(StreamTask):
 
 @breaks("REST-3")
 class RestoresNoStatuses(StreamTask):
-    """Restores records and watermarks, and forgets that a status is stored, too."""
+    """Restores records and watermarks, but no statuses."""
 
     def restore(self) -> None:
         self.stored = tuple(e for e in self.stored if not isinstance(e, WatermarkStatus))
@@ -115,7 +113,7 @@ class RestoresNoStatuses(StreamTask):
 
 @breaks("REST-7", behind="ORD-4", why="what was stored is called from the end as well")
 class RestoresFromTheEnd(StreamTask):
-    """Takes stored elements off their end, as a list gives them cheaply."""
+    """Restores the stored elements in reverse order."""
 
     def restore(self) -> None:
         self.stored = self.stored[::-1]
@@ -124,7 +122,7 @@ class RestoresFromTheEnd(StreamTask):
 
 @breaks("REST-1")
 class RestoresEqualRecordsOnce(StreamTask):
-    """Restores a record once that is stored several times, or that is equal across types."""
+    """Restores only one of several equal records."""
 
     def restore(self) -> None:
         stored: list[Stored] = []
@@ -137,7 +135,7 @@ class RestoresEqualRecordsOnce(StreamTask):
 
 @breaks("REST-4")
 class HasRoomForAllThatWasStored(StreamTask):
-    """Makes its queue as large as the snapshot, if that is larger than the capacity."""
+    """Raises its capacity to the size of the snapshot."""
 
     def restore(self) -> None:
         self.queue.capacity = max(len(self.stored), self.config.capacity)

@@ -1,4 +1,4 @@
-"""RES: operators that lose results, or take what is none."""
+"""RES: operators that lose results, or accept invalid results."""
 
 import asyncio
 from collections import deque
@@ -28,7 +28,7 @@ from asyncwait.toolkit import call_failed
 
 @breaks("RES-1")
 class HasRoomForSoManyResults(ResultHandler):
-    """Keeps the results of a record in a buffer of 1,024 places; what finds none is dropped."""
+    """Keeps at most 1,024 results of a record, and drops the others."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         super().decide(results[:1024])
@@ -36,7 +36,7 @@ class HasRoomForSoManyResults(ResultHandler):
 
 @breaks("RES-1")
 class EndsWhenAllIsDecided(StreamTask):
-    """Ends when the last call has ended, and loses what is finished and not taken by then."""
+    """Ends when all records are decided, and loses the results that were not taken."""
 
     def is_drained(self) -> bool:
         return all(entry.outputs is not None for entry in self.queue)
@@ -47,7 +47,7 @@ class EndsWhenAllIsDecided(StreamTask):
 
 @breaks("RES-2")
 class TakesNoResultsForNoOutcome(OrderedQueue):
-    """Asks whether a record has outputs where it means to ask whether they are decided."""
+    """Treats a record that is decided without results as undecided."""
 
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()
@@ -56,7 +56,7 @@ class TakesNoResultsForNoOutcome(OrderedQueue):
 
 @breaks("RES-3")
 class TakesATextForItsLetters(ResultHandler):
-    """Takes whatever can be iterated for a collection, a text too, as PyFlink 2.3 does."""
+    """Accepts any iterable as a collection, even a text, as PyFlink 2.3 does."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         try:
@@ -67,7 +67,7 @@ class TakesATextForItsLetters(ResultHandler):
 
 @breaks("RES-4")
 class LetsTheLastCompletionCount(ResultHandler):
-    """Lets a second completion overwrite the first if that has not come out yet."""
+    """Lets a second completion overwrite the first while the results are not out."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         if not self.entry.outputs:
@@ -78,7 +78,7 @@ class LetsTheLastCompletionCount(ResultHandler):
 
 @breaks("RES-4")
 class RaisesAtLateCompletions(Attempt):
-    """Raises at whoever completes a record that is decided, as a future does that is done."""
+    """Raises at the completion of a decided record, as a future does that is done."""
 
     def completion(self) -> Completion:
         completion = super().completion()
@@ -95,7 +95,7 @@ class RaisesAtLateCompletions(Attempt):
 
 @breaks("RES-5", loop="trio")
 class SleepsThroughThreads(TaskMailbox):
-    """Files a mail of another thread and wakes nobody: it is found when something else happens."""
+    """Files a mail of another thread without waking the loop."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(replace(loop, call_soon_threadsafe=lambda _: None))
@@ -103,7 +103,7 @@ class SleepsThroughThreads(TaskMailbox):
 
 @breaks("RES-6")
 class KeepsWhatABrokenCollectionGave(ResultHandler):
-    """Emits the items that an iterator gave before it raised."""
+    """Emits the items that an iterator yielded before it raised."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         given = outcome.given() if outcome.is_supplied else outcome.given
@@ -122,7 +122,7 @@ class _AsksAtOnce(Completion):
 
 @breaks("RES-7")
 class AsksSuppliersWhereTheyAre(Attempt):
-    """Asks a supplier on the thread that gives it, and not on the loop."""
+    """Calls a supplier on the completing thread instead of the loop."""
 
     def completion(self) -> Completion:
         completion = super().completion()
@@ -131,7 +131,7 @@ class AsksSuppliersWhereTheyAre(Attempt):
 
 @breaks("RES-8")
 class ReadsResultsTwice(ResultHandler):
-    """Counts the results of a record before it reads them."""
+    """Iterates over the results of a record twice: to count them, and to read them."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         given = outcome.given() if outcome.is_supplied else outcome.given
@@ -142,7 +142,7 @@ class ReadsResultsTwice(ResultHandler):
 
 @breaks("RES-1")
 class KeepsSixteenResults(ResultHandler):
-    """Has room for sixteen results of a record, and drops what follows."""
+    """Keeps at most sixteen results of a record, and drops the others."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         return super().results_of(outcome)[:16]
@@ -150,7 +150,7 @@ class KeepsSixteenResults(ResultHandler):
 
 @breaks("RES-7")
 class AsksEverySupplier(ResultHandler):
-    """Asks for the results of every completion, and looks then which of them was the first."""
+    """Calls the supplier of every completion, and only then drops the later completions."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         if isinstance(outcome, Returned) and outcome.is_supplied:
@@ -161,7 +161,7 @@ class AsksEverySupplier(ResultHandler):
 
 @breaks("RES-1")
 class TakesNoneForNoResult(ResultHandler):
-    """Leaves results out that are None."""
+    """Drops results that are None."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         return tuple(r for r in super().results_of(outcome) if r is not None)
@@ -169,7 +169,7 @@ class TakesNoneForNoResult(ResultHandler):
 
 @breaks("RES-1")
 class MergesEqualResults(ResultHandler):
-    """Gives results of a record that are equal once."""
+    """Emits only one of several equal results of a record."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         merged: list[Any] = []
@@ -181,7 +181,7 @@ class MergesEqualResults(ResultHandler):
 
 @breaks("RES-2")
 class WakesNobodyForASilentRecord(ResultHandler):
-    """Tells the consumer of results only, not of a record without any that was before others."""
+    """Does not wake the consumer when a record is decided without results."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         if results:
@@ -194,7 +194,7 @@ class WakesNobodyForASilentRecord(ResultHandler):
 
 @breaks("RES-3")
 class TakesNothingForNoResults(ResultHandler):
-    """Takes a forgotten `return` for an empty collection."""
+    """Treats None, as from a forgotten `return`, as an empty collection."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         return () if outcome.given is None else super().collect(outcome)
@@ -202,7 +202,7 @@ class TakesNothingForNoResults(ResultHandler):
 
 @breaks("RES-4")
 class LetsErrorsOverruleResults(ResultHandler):
-    """Lets an error fail the operator that follows the results of the same call."""
+    """Fails because of an error that follows the results of the same call."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         if isinstance(outcome, Raised) and self.is_decided:
@@ -211,7 +211,7 @@ class LetsErrorsOverruleResults(ResultHandler):
 
 
 class _Lazy(deque[Any]):
-    """Outputs that are made of what a list holds when they are taken."""
+    """Outputs whose values are read from a list when they are taken."""
 
     given: Any = ()
     taken = 0
@@ -224,7 +224,7 @@ class _Lazy(deque[Any]):
 
 @breaks("RES-9")
 class KeepsTheListThatACallGave(ResultHandler):
-    """Counts the results of a record when that is decided, and reads them when they are taken."""
+    """Counts the results when a record is decided, and reads the list when they are taken."""
 
     given: Any = ()
 
@@ -242,7 +242,7 @@ class KeepsTheListThatACallGave(ResultHandler):
 
 @breaks("RES-1")
 class LooksWhetherAnIteratorHasResults(ResultHandler):
-    """Takes the first result of an iterator, to see whether there is one, and reads the others."""
+    """Takes the first result of an iterator to see whether there is one, and loses it."""
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
         given = outcome.given() if outcome.is_supplied else outcome.given

@@ -35,7 +35,7 @@ from asyncwait.toolkit import BackOffs, call_failed, reraise_fatal
 
 
 class _KnowsWhoBacksOff(AsyncWaitOperator):
-    """Calls again, with each element, whose back-off is over."""
+    """Repeats calls whose back-off is over when the next element comes."""
 
     due: tuple[ResultHandler, ...] = ()
 
@@ -48,7 +48,7 @@ class _KnowsWhoBacksOff(AsyncWaitOperator):
 
 @breaks("RETRY-1", _KnowsWhoBacksOff)
 class RepeatsWhenTheNextElementComes(ResultHandler):
-    """Looks when an element comes whether a back-off is over, as the first sketch of it did."""
+    """Checks only when an element comes whether a back-off is over."""
 
     operator: _KnowsWhoBacksOff  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -58,7 +58,7 @@ class RepeatsWhenTheNextElementComes(ResultHandler):
 
 @breaks("RETRY-1")
 class FailsAfterTwoAttempts(AsyncWaitOperator):
-    """Gives up after two attempts, whatever it was told."""
+    """Gives up after two attempts, whatever the configured limit."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         super().__init__(config, *args, **others)
@@ -69,7 +69,7 @@ class FailsAfterTwoAttempts(AsyncWaitOperator):
 
 @breaks("RETRY-2")
 class CountsRepetitionsAsAttempts(AsyncWaitOperator):
-    """Takes the limit for one of repetitions, and calls once more than it says: Flink's RT-3."""
+    """Counts the limit in repetitions, and makes one call too many: Flink's RT-3."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         super().__init__(config, *args, **others)
@@ -80,7 +80,7 @@ class CountsRepetitionsAsAttempts(AsyncWaitOperator):
 
 @breaks("RETRY-3")
 class BeginsAnewForAll(ResultHandler):
-    """Keeps one back-off for all records, and each first failure resets it: Flink's RT-5."""
+    """Shares one back-off among all records; each first failure resets it: Flink's RT-5."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
@@ -93,7 +93,7 @@ class BeginsAnewForAll(ResultHandler):
 
 @breaks("RETRY-4")
 class NeverBeginsAnew(ResultHandler):
-    """Keeps one back-off for all records, which only grows: FLINK-33698."""
+    """Shares one back-off among all records, and never resets it: FLINK-33698."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
@@ -103,7 +103,7 @@ class NeverBeginsAnew(ResultHandler):
 
 @breaks("RETRY-4")
 class LetsTheFirstBackOffPassTheCap(ResultHandler):
-    """Takes the initial back-off as it is, however long: Flink's RT-6."""
+    """Does not cap the initial back-off: Flink's RT-6."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
@@ -114,7 +114,7 @@ class LetsTheFirstBackOffPassTheCap(ResultHandler):
 
 @breaks("RETRY-4")
 class ForgetsTheCap(AsyncWaitOperator):
-    """Multiplies back-offs without end."""
+    """Multiplies back-offs without a cap."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         super().__init__(config, *args, **others)
@@ -124,7 +124,7 @@ class ForgetsTheCap(AsyncWaitOperator):
 
 @breaks("RETRY-12")
 class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
-    """Counts `attempt_timeout` in milliseconds of 32 bits, so that months are over at once."""
+    """Counts `attempt_timeout` in milliseconds of 32 bits, so months are over at once."""
 
     def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
         if config.retry is not None and config.retry.attempt_timeout is not None:
@@ -135,7 +135,7 @@ class CountsLimitsInThirtyTwoBits(AsyncWaitOperator):
 
 @breaks("RETRY-5")
 class TakesRetryAfterForAnyError(ResultHandler):
-    """Backs off as after any other error, although it was told when to come again."""
+    """Ignores the time that a RetryAfter error asks for."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         if isinstance(failure.__cause__, RetryAfter):
@@ -145,7 +145,7 @@ class TakesRetryAfterForAnyError(ResultHandler):
 
 @breaks("RETRY-5")
 class TakesTellingForYes(ResultHandler):
-    """Backs off as ever where `on_error` answers with a time."""
+    """Ignores the time that `on_error` returns, and backs off as usual."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
@@ -156,7 +156,7 @@ class TakesTellingForYes(ResultHandler):
 
 @breaks("RETRY-6", behind="RETRY-19", why="its back-offs may end after the deadline, too")
 class RepeatsWhateverFails(ResultHandler):
-    """Repeats each call that failed, without a look at what is worth it."""
+    """Repeats every failed call, whatever the retry predicates say."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause, retry = super().pause_after_failure(failure, left), self.operator.config.retry
@@ -167,7 +167,7 @@ class RepeatsWhateverFails(ResultHandler):
 
 @breaks("RETRY-7")
 class TellsNoAttempts(ResultHandler):
-    """Fails with the last error, and nobody learns how often it was tried."""
+    """Fails with the last error, without the number of attempts."""
 
     def conclude_failure(self, failure: OperatorError, at: float) -> None:
         try:
@@ -178,7 +178,7 @@ class TellsNoAttempts(ResultHandler):
 
 @breaks("RETRY-8")
 class PutsOutWhatWasRefused(ResultHandler):
-    """Adds results that were refused to those of the next attempt, so that nothing is lost."""
+    """Adds refused results to the results of the next attempt."""
 
     refused: tuple[Any, ...] = ()
 
@@ -194,7 +194,7 @@ class PutsOutWhatWasRefused(ResultHandler):
 
 @breaks("RETRY-9")
 class HandsOneHandleToAllAttempts(Attempt):
-    """Takes what an older attempt comes to for the outcome of the present one: Flink's RT-10."""
+    """Accepts the outcome of an older attempt as the present attempt's: Flink's RT-10."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         self.handler.on_outcome(outcome)
@@ -202,7 +202,7 @@ class HandsOneHandleToAllAttempts(Attempt):
 
 @breaks("POLICY-2")
 class FailsByWhatIsRaisedPastTheLimit(Attempt):
-    """Lets what a function in callback form raises count whatever has been decided before."""
+    """Accepts the error of a callback function after its attempt has been decided."""
 
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
         completion = self.completion()
@@ -216,7 +216,7 @@ class FailsByWhatIsRaisedPastTheLimit(Attempt):
 
 @breaks("RETRY-10", behind="RETRY-3", why="a call besides does not wait for any back-off")
 class CallsAgainWithoutCancelling(ResultHandler):
-    """Calls a record again that takes long, and lets both calls run: who is first, wins."""
+    """Calls a slow record again without cancelling the first call: the faster call wins."""
 
     def on_begun(self) -> None:
         super().on_begun()
@@ -232,7 +232,7 @@ class CallsAgainWithoutCancelling(ResultHandler):
 
 @breaks("RETRY-10")
 class CallsAgainWhileItsCallEnds(ResultHandler):
-    """Calls again when the back-off is over, be the last call still cleaning up."""
+    """Calls again after the back-off although the last call still cleans up."""
 
     def on_pause_over(self) -> None:
         self.attempt = None
@@ -241,7 +241,7 @@ class CallsAgainWhileItsCallEnds(ResultHandler):
 
 @breaks("TIME-9")
 class FailsOneCallTooLate(CancelledCalls):
-    """Lets the next call begin before it looks how many run on."""
+    """Lets one more call begin before it checks the number of abandoned calls."""
 
     def on_overdue(self, watch: Watch) -> None:
         try:
@@ -250,7 +250,7 @@ class FailsOneCallTooLate(CancelledCalls):
             self.timers.register(self.timers.now() + 0.001, partial(self.fail, error))
 
     def fail(self, error: TooManyAbandonedCalls) -> None:
-        """Be the timer that looks."""
+        """Raise the error when the timer fires."""
         raise error
 
 
@@ -281,7 +281,7 @@ class BacksOffBeyondTheDeadline(ResultHandler):
     why="the operator should have failed at the deadline, and calls again",
 )
 class RepeatsAfterTheHandler(ResultHandler):
-    """Takes the error of a timeout handler for a reason for another attempt: FLINK-38082."""
+    """Treats the error of a timeout handler as a reason for another attempt: FLINK-38082."""
 
     def on_deadline(self) -> None:
         try:
@@ -293,7 +293,7 @@ class RepeatsAfterTheHandler(ResultHandler):
 
 @breaks("RETRY-19")
 class WaitsOutHopelessBackOffs(ResultHandler):
-    """Has a record back off until its deadline: Flink's RT-13."""
+    """Lets a record back off until its deadline: Flink's RT-13."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         del left
@@ -302,7 +302,7 @@ class WaitsOutHopelessBackOffs(ResultHandler):
 
 @breaks("RETRY-20")
 class HidesErrorsBehindTheTimeout(ResultHandler):
-    """Makes the timeout error without a look at what the attempts have raised."""
+    """Raises the timeout error without the last error of the attempts."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         self.last_error = None
@@ -311,7 +311,7 @@ class HidesErrorsBehindTheTimeout(ResultHandler):
 
 @breaks("RETRY-18")
 class GivesEachAttemptItsOwnDeadline(ResultHandler):
-    """Begins the timeout anew with each attempt."""
+    """Restarts the record's timeout with each attempt."""
 
     def on_begun(self) -> None:
         super().on_begun()
@@ -336,7 +336,7 @@ class LetsLongAttemptsRunOn(Attempt):
 
 @breaks("RETRY-12")
 class GivesTheLastAttemptNoLimit(Attempt):
-    """Takes the time of an attempt for what makes room for the next one."""
+    """Does not apply `attempt_timeout` to the last attempt."""
 
     def begin(self) -> None:
         super().begin()
@@ -349,7 +349,7 @@ class GivesTheLastAttemptNoLimit(Attempt):
 
 @breaks("RETRY-13")
 class SwallowsErrorsOfPredicates(ResultHandler):
-    """Loses what a predicate raises, and nobody decides the record: Flink's RT-17."""
+    """Drops the error of a predicate, and leaves the record undecided: Flink's RT-17."""
 
     def conclude(self, outcome: Outcome) -> None:
         try:
@@ -361,7 +361,7 @@ class SwallowsErrorsOfPredicates(ResultHandler):
 
 @breaks("RETRY-14", loop="trio", is_bound=True)  # on asyncio its task is cancelled, and not a scope
 class SleepsOnWhenItIsLeft(Attempt):
-    """Backs off in the call's own task, and lets nobody wake it."""
+    """Backs off in the call's own task, where a shield prevents its cancellation."""
 
     async def invoke(self) -> Outcome:
         record, function = self.handler.record, self.operator.function.call
@@ -384,7 +384,7 @@ class SleepsOnWhenItIsLeft(Attempt):
     why="in most of its examples the input has ended when a call fails, and few are about this",
 )
 class StopsRepeatingAtTheEndOfInput(ResultHandler):
-    """Takes every outcome for the last one once the input has ended: Flink's EI-4."""
+    """Treats every outcome as final once the input has ended: Flink's EI-4."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         if self.operator.output.task.end is not None:
@@ -394,7 +394,7 @@ class StopsRepeatingAtTheEndOfInput(ResultHandler):
 
 @breaks("RETRY-15")
 class HurriesAtTheEndOfInput(StreamTask):
-    """Calls at once, at the end of input, whatever backs off: Flink's EI-5."""
+    """Ends all back-offs at once when the input ends: Flink's EI-5."""
 
     def on_end(self, end: End) -> None:
         super().on_end(end)
@@ -405,8 +405,6 @@ class HurriesAtTheEndOfInput(StreamTask):
 
 
 class _KnowsWhatWasStored(StreamTask):
-    """Remembers what was restored."""
-
     old: tuple[Stored, ...] = ()
 
     def restore(self) -> None:
@@ -416,7 +414,7 @@ class _KnowsWhatWasStored(StreamTask):
 
 @breaks("RETRY-16", _KnowsWhatWasStored)
 class TakesRestoredCallsForRepetitions(ResultHandler):
-    """Counts the attempts of a record from before the crash: one, at least, there was."""
+    """Counts one attempt from before the crash for each restored record."""
 
     def start(self) -> None:
         task = self.operator.output.task
@@ -428,13 +426,13 @@ class TakesRestoredCallsForRepetitions(ResultHandler):
 
 @breaks("RETRY-17")
 class NeverRepeatsWhatRaisesAtOnce(Attempt):
-    """Takes a function that raises before it waits for a slip, not a failure: Flink's RT-18."""
+    """Does not repeat a function that raises before it waits: Flink's RT-18."""
 
     async def invoke(self) -> Outcome:
         began = self.operator.clock()
         try:
             return await super().invoke()
-        except Exception:  # whatever the call raised, and raised again: nobody repeats it now
+        except Exception:  # any error of the call; it is not repeated
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise
@@ -442,7 +440,7 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
 
 @breaks("RETRY-21")
 class AsksItsPredicateAgain(ResultHandler):
-    """Asks whether a failure is repeated, and then once more for how long to back off."""
+    """Calls the predicate twice: to decide on a retry, and for the length of the back-off."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         pause = super().pause_after_failure(failure, left)

@@ -1,4 +1,4 @@
-"""SNAP: operators whose snapshots hold too little or too much, or come at the wrong time."""
+"""SNAP: operators whose snapshots store too little or too much, or come at the wrong time."""
 
 from bisect import bisect
 from collections import deque
@@ -15,7 +15,7 @@ from asyncwait.spec.snapshots import Stored
 
 @breaks("SNAP-1")
 class ReplacesSnapshotsNotYetTaken(Output):
-    """Gives up a snapshot that nobody has taken yet when there is a newer one."""
+    """Drops a snapshot that the consumer has not taken when a newer one comes."""
 
     def put_ahead(self, element: Element) -> None:
         if isinstance(element, Snapshot):
@@ -25,7 +25,7 @@ class ReplacesSnapshotsNotYetTaken(Output):
 
 @breaks("SNAP-2")
 class StoresEqualRecordsOnce(StreamTask):
-    """Knows elements by their values, so that equal ones are stored once: Beam's AsyncWrapper."""
+    """Stores only one of several equal elements, as Beam's AsyncWrapper does."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return tuple(dict.fromkeys(super().in_flight_elements()))
@@ -33,7 +33,7 @@ class StoresEqualRecordsOnce(StreamTask):
 
 @breaks("SNAP-2")
 class ForgetsWhatWaitsForRoom(StreamTask):
-    """Stores its queue, and not the record that waits in front of it, much like FLINK-13063."""
+    """Stores its queue without the record that waits for room, much like FLINK-13063."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return tuple(self.queue.elements())
@@ -41,7 +41,7 @@ class ForgetsWhatWaitsForRoom(StreamTask):
 
 @breaks("SNAP-2")
 class ForgetsFinishedRecords(OrderedQueue):
-    """Stores the calls that run, and not the results that wait for their turn."""
+    """Stores the undecided records, but not the decided records that wait to come out."""
 
     def elements(self) -> Iterator[Stored]:
         for entry in self.entries:
@@ -51,7 +51,7 @@ class ForgetsFinishedRecords(OrderedQueue):
 
 @breaks("SNAP-3")
 class StoresWhatIsHandedOut(OrderedQueue):
-    """Stores a record until its last result is taken, although the rest of it comes first."""
+    """Stores a record until its last result is taken, although other results have come out."""
 
     def elements(self) -> Iterator[Stored]:
         return (entry.element for entry in self.entries)
@@ -69,7 +69,7 @@ class StoresInOrderOfCompletion(UnorderedQueue):
 
 @breaks("SNAP-5")
 class DrainsAtBarriers(StreamTask):
-    """Waits until everything in flight is gone before it takes a snapshot, as PyFlink does."""
+    """Waits until nothing is in flight before it takes a snapshot, as PyFlink does."""
 
     def is_back_pressured(self) -> bool:
         is_barrier = isinstance(self.backlog[0], Barrier | Snapshot)
@@ -78,7 +78,7 @@ class DrainsAtBarriers(StreamTask):
 
 @breaks("SNAP-6")
 class TearsResultsApartWithSnapshots(Output):
-    """Puts a snapshot out next, even in the middle of a record's results."""
+    """Emits a snapshot between the results of one record."""
 
     def take(self) -> Element | None:
         return self.ahead.popleft() if self.ahead else super().take()
@@ -86,7 +86,7 @@ class TearsResultsApartWithSnapshots(Output):
 
 @breaks("SNAP-7", behind="SNAP-3", why="a snapshot that waits holds what came out meanwhile")
 class LetsReadyResultsOvertakeSnapshots(Output):
-    """Keeps a snapshot until nothing else is ready, and what is behind its barrier overtakes."""
+    """Holds a snapshot until nothing else is ready; elements behind its barrier overtake it."""
 
     def take(self) -> Element | None:
         ahead, self.ahead = self.ahead, deque()
@@ -97,7 +97,7 @@ class LetsReadyResultsOvertakeSnapshots(Output):
 
 @breaks("SNAP-8")
 class LetsRequestsWaitForRoom(Output):
-    """Answers requests for snapshots when there is room, and not while it is full: FLINK-39835."""
+    """Answers requests for snapshots only when there is room: FLINK-39835."""
 
     _waiting: tuple[int, ...] = ()
 
@@ -106,7 +106,7 @@ class LetsRequestsWaitForRoom(Output):
         self.answer()
 
     def answer(self) -> None:
-        """Put out the snapshots that were asked for, if there is room."""
+        """Emit the requested snapshots, if there is room."""
         while self._waiting and not self.queue.is_full:
             super().request_snapshot(self._waiting[0])
             self._waiting = self._waiting[1:]
@@ -119,7 +119,7 @@ class LetsRequestsWaitForRoom(Output):
 
 @breaks("SNAP-9")
 class CountsOnlyWhatIsStored(StreamTask):
-    """Does not count markers and barriers as read, because no snapshot holds them."""
+    """Does not count markers and barriers as read, because no snapshot stores them."""
 
     def on_element(self, element: Element) -> None:
         super().on_element(element)
@@ -128,7 +128,7 @@ class CountsOnlyWhatIsStored(StreamTask):
 
 @breaks("SNAP-9")
 class CountsWhatIsNoElement(StreamTask):
-    """Counts as read what the source gave in place of an element."""
+    """Counts as read an object of the source that is not an element."""
 
     def on_end(self, end: End) -> None:
         self.read += isinstance(end.error, TypeError)
@@ -137,7 +137,7 @@ class CountsWhatIsNoElement(StreamTask):
 
 @breaks("SNAP-10")
 class DropsTheUpstream(StreamTask):
-    """Takes a snapshot that comes in for a barrier and no more, and loses what it holds."""
+    """Treats an incoming snapshot as a plain barrier, and loses its content."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         super().process_barrier(Barrier(barrier.checkpoint_id))
@@ -145,7 +145,7 @@ class DropsTheUpstream(StreamTask):
 
 @breaks("SNAP-11")
 class AnswersTheLatestRequestFirst(Output):
-    """Puts each requested snapshot in front of those that were asked for before."""
+    """Emits the requested snapshots in reverse order of the requests."""
 
     def put_first(self, snapshot: Snapshot) -> None:
         self.ahead.appendleft(snapshot)
@@ -154,7 +154,7 @@ class AnswersTheLatestRequestFirst(Output):
 
 @breaks("SNAP-1")
 class TakesCheckpointZeroForNone(StreamTask):
-    """Asks whether the number of a checkpoint is truthy, and gives none for number zero."""
+    """Takes no snapshot for the checkpoint number zero, which is falsy."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         if barrier.checkpoint_id:
@@ -163,7 +163,7 @@ class TakesCheckpointZeroForNone(StreamTask):
 
 @breaks("SNAP-2")
 class StoresSixteenElements(StreamTask):
-    """Has room for sixteen elements in a snapshot, and drops what follows."""
+    """Stores at most sixteen elements in a snapshot, and drops the others."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return super().in_flight_elements()[:16]
@@ -171,7 +171,7 @@ class StoresSixteenElements(StreamTask):
 
 @breaks("SNAP-3")
 class FillsSnapshotsWhenTheyAreTaken(Output):
-    """Looks what is in flight when a snapshot is taken, not when its barrier was read."""
+    """Fills a snapshot when the consumer takes it, not when its barrier is read."""
 
     def take(self) -> Element | None:
         element = super().take()
@@ -182,7 +182,7 @@ class FillsSnapshotsWhenTheyAreTaken(Output):
 
 @breaks("SNAP-4")
 class StoresFencesApart(StreamTask):
-    """Stores the records first and the fences behind them, in a list of state for each."""
+    """Stores all records before all fences."""
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return tuple(sorted(super().in_flight_elements(), key=lambda e: not isinstance(e, Record)))
@@ -190,7 +190,7 @@ class StoresFencesApart(StreamTask):
 
 @breaks("SNAP-5")
 class WritesSnapshotsInTheBackground(StreamTask):
-    """Puts a snapshot out when it has been written, and what is behind its barrier goes on."""
+    """Emits a snapshot when it is written, after elements from behind its barrier."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         upstream = barrier if isinstance(barrier, Snapshot) else None
@@ -204,7 +204,7 @@ class WritesSnapshotsInTheBackground(StreamTask):
 
 @breaks("SNAP-8")
 class AnswersOneRequestAtATime(Output):
-    """Takes a request for answered if a snapshot for an earlier one has not been taken yet."""
+    """Ignores a request while the snapshot of an earlier request has not been taken."""
 
     def put_first(self, snapshot: Snapshot) -> None:
         if not any(isinstance(e, Snapshot) and e.read is not None for e in self.ahead):
@@ -213,7 +213,7 @@ class AnswersOneRequestAtATime(Output):
 
 @breaks("SNAP-9", behind="STAT-2", why="the same number says which element waits")
 class CountsStoredElementsAsRead(StreamTask):
-    """Counts what it restores among what it has read from the source."""
+    """Counts restored elements as read from the source."""
 
     def restore(self) -> None:
         self.read += len(self.stored)
@@ -222,7 +222,7 @@ class CountsStoredElementsAsRead(StreamTask):
 
 @breaks("SNAP-10")
 class CutsTheChainOfUpstreams(StreamTask):
-    """Carries the snapshot along that came in, and not the one that this carries itself."""
+    """Stores the snapshot that came in without the upstream snapshot inside it."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         if isinstance(barrier, Snapshot):
@@ -232,7 +232,7 @@ class CutsTheChainOfUpstreams(StreamTask):
 
 @breaks("SNAP-10")
 class KeepsTwoUpstreamSnapshots(StreamTask):
-    """Carries the snapshot that came in and the one in that, and nothing from further up."""
+    """Stores two levels of upstream snapshots, and drops those further upstream."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         if isinstance(barrier, Snapshot) and barrier.upstream is not None:
@@ -242,7 +242,7 @@ class KeepsTwoUpstreamSnapshots(StreamTask):
 
 @breaks("SNAP-10")
 class KeepsTheLastUpstream(StreamTask):
-    """Keeps the last snapshot that came in, and carries it along for plain barriers, too."""
+    """Stores the last incoming snapshot, and attaches it to later plain barriers as well."""
 
     _upstream: Snapshot | None = None
 
@@ -256,7 +256,7 @@ class KeepsTheLastUpstream(StreamTask):
 
 @breaks("SNAP-11")
 class SortsRequestsByNumber(Output):
-    """Puts out the requested snapshots in the order of their numbers, not of the requests."""
+    """Emits the requested snapshots by checkpoint number, not by the order of the requests."""
 
     def put_first(self, snapshot: Snapshot) -> None:
         requested = [e for e in self.ahead if isinstance(e, Snapshot) and e.read is not None]

@@ -1,4 +1,4 @@
-"""STAT: operators that do what they should, and tell something else."""
+"""STAT: operators that work correctly and report wrong figures."""
 
 from collections.abc import Hashable
 
@@ -22,7 +22,7 @@ from asyncwait.spec import OperatorError, Record, Statistics
 
 @breaks("STAT-1", behind="STAT-3", why="what is held is counted by what is in flight")
 class CountsFencesAsRecords(OrderedQueue):
-    """Takes a watermark for a record in flight, as it takes a slot like one."""
+    """Counts a watermark as a record in flight, because it takes a slot."""
 
     def put(self, entry: Entry) -> None:
         super().put(entry)
@@ -35,7 +35,7 @@ class CountsFencesAsRecords(OrderedQueue):
 
 @breaks("STAT-1", behind="STAT-3", why="what is held is counted by what is in flight")
 class LosesSightOfWhatIsDecided(UnorderedQueue):
-    """Counts a record out when it is decided, although nobody has taken it."""
+    """Does not count decided records as in flight, although they have not been taken."""
 
     def completed(self, entry: RecordEntry) -> None:
         self.records -= 1
@@ -48,7 +48,7 @@ class LosesSightOfWhatIsDecided(UnorderedQueue):
 
 @breaks("STAT-2")
 class CountsWhatIsRestoredAsWaiting(StreamTask):
-    """Tells of everything that waits for room, wherever it came from."""
+    """Counts restored elements among the read elements that wait for room."""
 
     @property
     def waiting(self) -> int:
@@ -57,7 +57,7 @@ class CountsWhatIsRestoredAsWaiting(StreamTask):
 
 @breaks("STAT-2")
 class CountsWhatWaitsInLine(StreamTask):
-    """Counts what waits behind the one that is next, and not that one."""
+    """Does not count the first of the waiting elements."""
 
     @property
     def waiting(self) -> int:
@@ -66,7 +66,7 @@ class CountsWhatWaitsInLine(StreamTask):
 
 @breaks("STAT-3")
 class HoldsWhatHasItsTurn(OrderedQueue):
-    """Counts as held what the consumer could take, and not what waits for its turn."""
+    """Counts as held the records that the consumer can take, not those that must wait."""
 
     @property
     def held(self) -> int:
@@ -75,7 +75,7 @@ class HoldsWhatHasItsTurn(OrderedQueue):
 
 @breaks("STAT-3")
 class HoldsFencesToo(OrderedQueue):
-    """Counts watermarks as held, as they are decided."""
+    """Counts watermarks as held results."""
 
     @property
     def held(self) -> int:
@@ -84,7 +84,7 @@ class HoldsFencesToo(OrderedQueue):
 
 @breaks("STAT-4")
 class CountsCallsThatHaveEnded(Attempt):
-    """Counts a call when it has ended: by its record, by an error, or cancelled."""
+    """Counts a call when it has ended, not when it begins."""
 
     def begin(self) -> None:
         super().begin()
@@ -97,7 +97,7 @@ class CountsCallsThatHaveEnded(Attempt):
 
 @breaks("STAT-4")
 class CountsRecordsAsCalls(Attempt):
-    """Counts one call for each record, however often it is called."""
+    """Counts one call per record, whatever the number of attempts."""
 
     def begin(self) -> None:
         super().begin()
@@ -106,7 +106,7 @@ class CountsRecordsAsCalls(Attempt):
 
 @breaks("STAT-5")
 class CountsRecordsThatAreRepeated(Attempt):
-    """Counts each record once that needs another attempt, and no more."""
+    """Counts one retry per record, whatever the number of attempts."""
 
     def begin(self) -> None:
         has_counted = self.number - 1 > 1
@@ -116,7 +116,7 @@ class CountsRecordsThatAreRepeated(Attempt):
 
 @breaks("STAT-5")
 class CountsWhatItMeansToRepeat(ResultHandler):
-    """Counts a retry when a record begins to back off; its deadline may be earlier."""
+    """Counts a retry when the back-off begins, although the deadline may prevent the retry."""
 
     def back_off(self, due: float) -> None:
         super().back_off(due)
@@ -129,7 +129,7 @@ class CountsWhatItMeansToRepeat(ResultHandler):
 
 @breaks("STAT-6")
 class TakesLimitsForTimeouts(Attempt):
-    """Counts an attempt that takes too long as a record that does."""
+    """Counts an attempt that reaches `attempt_timeout` as a timeout of its record."""
 
     def on_limit(self, due: float) -> None:
         self.operator.timeouts += 1
@@ -138,7 +138,7 @@ class TakesLimitsForTimeouts(Attempt):
 
 @breaks("STAT-6")
 class CountsTimeoutsWithoutResults(ResultHandler):
-    """Counts a deadline only where the timeout handler had nothing to give."""
+    """Counts a deadline only if the timeout handler has no results."""
 
     def on_deadline(self) -> None:
         before = self.operator.timeouts
@@ -148,7 +148,7 @@ class CountsTimeoutsWithoutResults(ResultHandler):
 
 @breaks("STAT-6")
 class CountsNoDeadlineThatFails(ResultHandler):
-    """Counts a deadline where somebody has something to give for its record."""
+    """Counts a deadline only if a handler has results."""
 
     def on_deadline(self) -> None:
         before = self.operator.timeouts
@@ -161,7 +161,7 @@ class CountsNoDeadlineThatFails(ResultHandler):
 
 @breaks("STAT-7")
 class CountsNoSkips(ResultHandler):
-    """Counts a handled failure where something comes out for it."""
+    """Counts a handled failure only if the handler has results."""
 
     def decide_despite(self, failure: OperatorError) -> None:
         super().decide_despite(failure)
@@ -174,7 +174,7 @@ class CountsNoSkips(ResultHandler):
     why="it counts at each end; few scenarios read figures while such calls run",
 )
 class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
-    """Counts a call that ran on when that is over."""
+    """Counts an abandoned call when it ends, not when it is abandoned."""
 
     def on_overdue(self, watch: Watch) -> None:
         try:
@@ -190,7 +190,7 @@ class CountsAbandonedCallsAtTheirEnd(CancelledCalls):
 
 @breaks("STAT-9")
 class LetsItsMarkFall(OrderedQueue):
-    """Begins anew to look for the highest whenever nothing is there."""
+    """Resets its highest figures whenever no record is in flight."""
 
     def remove(self, entry: Entry) -> None:
         super().remove(entry)
@@ -200,7 +200,7 @@ class LetsItsMarkFall(OrderedQueue):
 
 @breaks("STAT-9")
 class MarksItsCapacity(OrderedQueue):
-    """Takes what there is room for to be what was there."""
+    """Reports its capacity as the most records in flight."""
 
     def put(self, entry: Entry) -> None:
         super().put(entry)
@@ -209,7 +209,7 @@ class MarksItsCapacity(OrderedQueue):
 
 @breaks("STAT-10")
 class IsAsOldAsItsLastCall(ResultHandler):
-    """Begins to count the age of a record anew with each attempt."""
+    """Restarts the age of a record with each attempt."""
 
     def on_begun(self) -> None:
         super().on_begun()
@@ -218,7 +218,7 @@ class IsAsOldAsItsLastCall(ResultHandler):
 
 @breaks("STAT-10")
 class TellsTheAgeOfTheNewest(OrderedQueue):
-    """Looks for the oldest record at the wrong end."""
+    """Reports the age of the newest record as the oldest."""
 
     @property
     def oldest(self) -> float | None:
@@ -227,7 +227,7 @@ class TellsTheAgeOfTheNewest(OrderedQueue):
 
 @breaks("STAT-11")
 class TellsWhatWasInFlight(StreamTask):
-    """Tells of what nobody will take any more after the end."""
+    """Reports records in flight after its end."""
 
     def statistics(self) -> Statistics:
         return replace(super().statistics(), in_flight=self.queue.records)
@@ -235,7 +235,7 @@ class TellsWhatWasInFlight(StreamTask):
 
 @breaks("STAT-11")
 class ForgetsWhatItDid(StreamTask):
-    """Begins its figures anew when it stops."""
+    """Resets its figures when it stops."""
 
     def stop(self) -> None:
         super().stop()
@@ -244,7 +244,7 @@ class ForgetsWhatItDid(StreamTask):
 
 @breaks("STAT-2")
 class CountsWhatItsConsumerLeaves(StreamTask):
-    """Counts markers and snapshots that nobody has taken as waiting for room."""
+    """Counts markers and snapshots that the consumer has not taken as waiting for room."""
 
     @property
     def waiting(self) -> int:
@@ -253,7 +253,7 @@ class CountsWhatItsConsumerLeaves(StreamTask):
 
 @breaks("STAT-3")
 class HoldsWhatOvertakes(StreamTask):
-    """Counts markers and snapshots that nobody has taken as held."""
+    """Counts markers and snapshots that the consumer has not taken as held."""
 
     def statistics(self) -> Statistics:
         figures = super().statistics()
@@ -262,7 +262,7 @@ class HoldsWhatOvertakes(StreamTask):
 
 @breaks("STAT-10")
 class CountsTheWaitForAKey(ResultHandler):
-    """Begins to count the age of a record when it is admitted, whether it is called or not."""
+    """Starts the age of a record on admission, before its first call."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -27,7 +27,7 @@ from asyncwait.spec import CallFailed, CallTimedOut, Element, Record, TooManyAba
 
 @breaks("TIME-1")
 class AsksTheHandlerForWhatHasAnswered(ResultHandler):
-    """Lets a timer outlive its record, and asks the handler before it looks: FLINK-22573."""
+    """Keeps the timer of a decided record, and calls the handler when it fires: FLINK-22573."""
 
     def cancel_deadline(self) -> None:
         pass
@@ -41,7 +41,7 @@ class AsksTheHandlerForWhatHasAnswered(ResultHandler):
 
 @breaks("TIME-2")
 class LetsDeadlinesWaitForRoom(ResultHandler):
-    """Decides at a deadline when there is room, which nothing makes but a deadline: FLINK-14156."""
+    """Decides at a deadline only when there is room, which only a deadline makes: FLINK-14156."""
 
     def on_deadline(self) -> None:
         if self.operator.queue.is_full:
@@ -53,7 +53,7 @@ class LetsDeadlinesWaitForRoom(ResultHandler):
 
 @breaks("TIME-2")
 class LooksForDeadlinesInInputOrder(ResultHandler):
-    """Looks for late records in input order, and no further than to the first that has time."""
+    """Checks deadlines in input order, and stops at the first record that is not late."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,7 +70,7 @@ class LooksForDeadlinesInInputOrder(ResultHandler):
 
 @breaks("TIME-2")
 class DropsDeadlinesAtTheEndOfInput(StreamTask):
-    """Stops its timers at the end of input, and the last records wait for ever: FLINK-13491."""
+    """Stops its timers at the end of input, so the last records wait forever: FLINK-13491."""
 
     def on_end(self, end: End) -> None:
         self.timers.close()
@@ -79,7 +79,7 @@ class DropsDeadlinesAtTheEndOfInput(StreamTask):
 
 @breaks("TIME-3", behind="TIME-6", why="what it puts in the place of the handler's results is late")
 class LetsLateAnswersReplaceTheHandlers(ResultHandler):
-    """Lets an answer still win while the handler's results wait."""
+    """Replaces the handler's results by a late answer while these results wait."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         outputs = self.entry.outputs
@@ -92,7 +92,7 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
 
 @breaks("END-8", behind="ORD-2", why="what stands behind the record waits, too")
 class DropsTheHandlersResultsWhereItRetries(ResultHandler):
-    """Takes the handler's results for a second outcome if it repeats calls: FLINK-40456."""
+    """Ignores the timeout handler's results if it repeats calls: FLINK-40456."""
 
     def decide(self, results: tuple[Any, ...]) -> None:
         if self.timed_out and self.operator.config.retry is not None:
@@ -103,7 +103,7 @@ class DropsTheHandlersResultsWhereItRetries(ResultHandler):
 
 @breaks("TIME-3")
 class TakesOneResultFromTheHandler(ResultHandler):
-    """Takes the handler for one that gives a single value, and loses what follows the first."""
+    """Emits only the first result of the timeout handler."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         return super().results_at_deadline()[:1]
@@ -111,7 +111,7 @@ class TakesOneResultFromTheHandler(ResultHandler):
 
 @breaks("TIME-4")
 class TakesATimeoutForAFailedCall(ResultHandler):
-    """Lets the call itself fail with a TimeoutError, as `asyncio.wait_for` round it does."""
+    """Fails the call with a TimeoutError at the deadline, as `asyncio.wait_for` does."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         if self.operator.function.timeout is None:
@@ -121,7 +121,7 @@ class TakesATimeoutForAFailedCall(ResultHandler):
 
 @breaks("TIME-5")
 class LetsLateCallsRunOn(ResultHandler):
-    """Decides a record at its deadline, and leaves its call running until it ends by itself."""
+    """Decides a record at its deadline, and leaves its call running."""
 
     def cancel(self) -> None:
         pass
@@ -129,7 +129,7 @@ class LetsLateCallsRunOn(ResultHandler):
 
 @breaks("TIME-6")
 class AddsLateAnswersToTheHandlers(ResultHandler):
-    """Puts out what a call gives after its deadline behind what the handler gave."""
+    """Emits the results of a late call behind the handler's results."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         outputs = self.entry.outputs
@@ -139,7 +139,7 @@ class AddsLateAnswersToTheHandlers(ResultHandler):
 
 
 class NotesArrivals(StreamTask):
-    """Knows when the element was read that it processes."""
+    """Stores the time at which the current element was read."""
 
     arrived_at = math.nan
 
@@ -150,7 +150,7 @@ class NotesArrivals(StreamTask):
 
 @breaks("TIME-7", NotesArrivals)
 class TimesTheWaitForRoom(ResultHandler):
-    """Counts the deadline from the moment at which a record was read, not called."""
+    """Counts the deadline from the time when a record was read, not called."""
 
     def due_after(self, timeout: float) -> float:
         task = self.operator.output.task
@@ -160,7 +160,7 @@ class TimesTheWaitForRoom(ResultHandler):
 
 @breaks("TIME-8")
 class ForgetsAbandonedCalls(CancelledCalls):
-    """Says how many abandoned calls run now, not how many there have been."""
+    """Counts the abandoned calls that run now, not all calls that were abandoned."""
 
     def ended(self, call: Hashable) -> None:
         super().ended(call)
@@ -169,7 +169,7 @@ class ForgetsAbandonedCalls(CancelledCalls):
 
 @breaks("TIME-8")
 class TakesEveryCancelledCallForAbandoned(CancelledCalls):
-    """Counts a call as abandoned when it is cancelled, before it had its turn to end."""
+    """Counts a call as abandoned when it is cancelled, before the call could end."""
 
     def add(self, call: Hashable) -> None:
         super().add(call)
@@ -182,7 +182,7 @@ class TakesEveryCancelledCallForAbandoned(CancelledCalls):
 
 @breaks("TIME-9")
 class PilesUpAbandonedCalls(CancelledCalls):
-    """Counts the calls that can't be cancelled, and does nothing however many they are."""
+    """Counts the calls that ignore their cancellation, and accepts any number of them."""
 
     def on_overdue(self, watch: Watch) -> None:
         with suppress(TooManyAbandonedCalls):
@@ -191,7 +191,7 @@ class PilesUpAbandonedCalls(CancelledCalls):
 
 @breaks("TIME-9")
 class BoundsAbandonedBatchesByRoom(StreamTask):
-    """Lets as many batches run on as there is room for records."""
+    """Bounds abandoned batches by the capacity for records, not for batches."""
 
     def restore(self) -> None:
         self.operator.cancelled.most = self.config.capacity
@@ -200,7 +200,7 @@ class BoundsAbandonedBatchesByRoom(StreamTask):
 
 @breaks("TIME-10")
 class TimesFinishedRecordsOut(ResultHandler):
-    """Stops the timer when the consumer has the result: a slow reader times finished calls out."""
+    """Stops the timer when the consumer takes the result: a slow reader causes timeouts."""
 
     def cancel_deadline(self) -> None:
         pass
@@ -213,7 +213,7 @@ class TimesFinishedRecordsOut(ResultHandler):
 
 @breaks("TIME-2")
 class LooksAtDeadlinesNowAndThen(TimerService):
-    """Looks at its deadlines every tenth of a second: good enough, as timeouts are long."""
+    """Checks its deadlines only every tenth of a second."""
 
     def register(self, when: float, callback: Callable[[], object]) -> Timer:
         return super().register(math.ceil(when * 10 - 1e-6) / 10, callback)
@@ -221,7 +221,7 @@ class LooksAtDeadlinesNowAndThen(TimerService):
 
 @breaks("TIME-1", behind="RETRY-5", why="a back-off ends by a timer, too, and ends early")
 class FiresNearDeadlinesTogether(TimerService):
-    """Fires with a timer all those that are due within the next 5 ms, to wake up less often."""
+    """Fires all timers together that are due within the next 5 ms, to wake up less often."""
 
     def run_due(self, due: list[Timer]) -> None:
         soon = self.now() + 0.005
@@ -230,7 +230,7 @@ class FiresNearDeadlinesTogether(TimerService):
 
 @breaks("TIME-2")
 class KeepsTimersByTheirTime(TimerService):
-    """Has one timer for each time: of two deadlines at once the second replaces the first."""
+    """Keeps one timer for each time: the second of two equal deadlines replaces the first."""
 
     def register(self, when: float, callback: Callable[[], object]) -> Timer:
         self.timers = {t: None for t in self.timers if t.when != when}
@@ -239,7 +239,7 @@ class KeepsTimersByTheirTime(TimerService):
 
 @breaks("TIME-2")
 class DropsDeadlinesThatAreLate(TimerService):
-    """Skips timers that fire late by more than 20 ms, as a scheduler does with jobs it missed."""
+    """Skips timers that fire more than 20 ms late, as a scheduler does with missed jobs."""
 
     _grace = 0.02
 
@@ -253,7 +253,7 @@ class DropsDeadlinesThatAreLate(TimerService):
 
 @breaks("TIME-4")
 class SkipsRecordsWithoutSubstitute(ResultHandler):
-    """Takes a handler that gives None for one that has nothing to put out for the record."""
+    """Emits nothing for a record whose timeout handler returns None, instead of failing."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         try:
@@ -266,7 +266,7 @@ class SkipsRecordsWithoutSubstitute(ResultHandler):
 
 @breaks("TIME-5")
 class CancelsAllCallsTogether(ResultHandler):
-    """Cancels at the first deadline whatever runs, as if there were one scope round all calls."""
+    """Cancels all running calls at the first deadline, like one scope around all calls."""
 
     together: ClassVar[WeakKeyDictionary[AsyncWaitOperator, list[ResultHandler]]] = (
         WeakKeyDictionary()
@@ -291,7 +291,7 @@ class _NumbersItsSlots(AsyncWaitOperator):
 
 @breaks("TIME-6", _NumbersItsSlots)
 class DecidesWhoeverHasTheSlot(ResultHandler):
-    """Knows records by the numbers of their slots: a late answer goes to who has the slot now."""
+    """Knows records by slot number: a late answer goes to the slot's new record."""
 
     operator: _NumbersItsSlots  # pyright: ignore[reportIncompatibleVariableOverride]
 
@@ -307,7 +307,7 @@ class DecidesWhoeverHasTheSlot(ResultHandler):
 
 @breaks("TIME-8")
 class LooksOnceWhetherACallEnds(CancelledCalls):
-    """Gives a cancelled call 5 ms to end, which may all be gone by when the loop is free again."""
+    """Gives a cancelled call 5 ms to end, even if the loop is blocked for that time."""
 
     def watch(self, watch: Watch) -> None:
         due = self.timers.now() + GRACE
@@ -316,7 +316,7 @@ class LooksOnceWhetherACallEnds(CancelledCalls):
 
 @breaks("TIME-9")
 class ForgetsThatAbandonedCallsEnd(CancelledCalls):
-    """Counts the abandoned calls that there ever were against the capacity, not those that run."""
+    """Counts abandoned calls that have ended against the capacity, too."""
 
     def ended(self, call: Hashable) -> None:
         self.abandoned_now += call in self.running and self.running[call].abandoned
@@ -325,7 +325,7 @@ class ForgetsThatAbandonedCallsEnd(CancelledCalls):
 
 @breaks("TIME-4", behind="RETRY-20", why="the cause is that of another record, too")
 class BlamesTheHeadForATimeout(ResultHandler):
-    """Names the first record in flight where a deadline has passed and there is no handler."""
+    """Names the first record in flight as the late record."""
 
     def results_at_deadline(self) -> tuple[Any, ...]:
         if self.operator.function.timeout is not None:
@@ -336,7 +336,7 @@ class BlamesTheHeadForATimeout(ResultHandler):
 
 @breaks("TIME-1")
 class CountsDeadlinesInThirtyTwoBits(ResultHandler):
-    """Counts milliseconds in 32 bits, where a timeout of months is over at once, as in TO-3."""
+    """Counts milliseconds in 32 bits, so a timeout of months is over at once, as in TO-3."""
 
     def due_after(self, timeout: float) -> float:
         milliseconds = round(1000 * min(timeout, 1e12))

@@ -1,4 +1,4 @@
-"""WM: operators for which watermarks and statuses are no fences."""
+"""WM: operators that do not treat watermarks and statuses as fences."""
 
 from collections import deque
 from itertools import pairwise
@@ -19,7 +19,7 @@ _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 @breaks("WM-1")
 class PutsWatermarksAmongRecords(UnorderedQueue):
-    """Takes a watermark for one more finished element of the segment, which comes out at once."""
+    """Treats a watermark as a finished record of its segment, which comes out at once."""
 
     def segment_for(self, entry: Entry) -> Segment:
         if self.segments and isinstance(entry.element, Watermark):
@@ -29,7 +29,7 @@ class PutsWatermarksAmongRecords(UnorderedQueue):
 
 @breaks("WM-1", behind="WM-3", why="a watermark that comes too early overtakes the one before it")
 class CountsItsOwnEpochOnly(UnorderedQueue):
-    """Releases a watermark when no call of its own epoch runs, though older epochs have some."""
+    """Releases a watermark when its own epoch is decided, although older epochs are not."""
 
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()
@@ -42,7 +42,7 @@ class CountsItsOwnEpochOnly(UnorderedQueue):
 
 @breaks("WM-2")
 class HasOneSidedFences(UnorderedQueue):
-    """Lets records that are decided pass the fences before them: only fences wait for records."""
+    """Lets decided records overtake the fences before them."""
 
     def peek_ready(self) -> Entry | None:
         passing = (s.ready[0] for s in self.segments if s.ready and not s.is_fence)
@@ -51,7 +51,7 @@ class HasOneSidedFences(UnorderedQueue):
 
 @breaks("WM-3")
 class DropsWatermarksThatDoNotAdvance(AsyncWaitOperator):
-    """Swallows a watermark that is not greater than the last, as if the operator made them."""
+    """Drops a watermark that is not greater than the last, as if the operator made them."""
 
     _highest: int | None = None
 
@@ -65,7 +65,7 @@ class DropsWatermarksThatDoNotAdvance(AsyncWaitOperator):
 
 @breaks("WM-4")
 class WakesNobodyForAFence(AsyncWaitOperator):
-    """Puts a watermark into the queue and tells nobody: it comes out with the next result."""
+    """Does not wake the consumer for a watermark, which comes out with the next result."""
 
     def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         self.admit(FenceEntry(fence, deque([fence])))
@@ -73,7 +73,7 @@ class WakesNobodyForAFence(AsyncWaitOperator):
 
 @breaks("WM-5")
 class LetsAStatusOvertake(AsyncWaitOperator):
-    """Passes a status on at once, past the records and watermarks that wait, as Flink 2.3 does."""
+    """Emits a status at once, ahead of the waiting records and watermarks, as Flink 2.3 does."""
 
     def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if isinstance(fence, WatermarkStatus):
@@ -84,7 +84,7 @@ class LetsAStatusOvertake(AsyncWaitOperator):
 
 @breaks("WM-6")
 class DropsRepeatedStatuses(AsyncWaitOperator):
-    """Swallows a status that says what the last one said."""
+    """Drops a status that equals the last status."""
 
     _last: WatermarkStatus | None = None
 
@@ -98,7 +98,7 @@ class DropsRepeatedStatuses(AsyncWaitOperator):
 
 @breaks("WM-7", loop="trio")
 class KeepsAStatusForTheNextElement(UnorderedQueue):
-    """Lets a status out only when something stands behind it; on a stream that is idle, never."""
+    """Emits a status only when an element follows it, and thus never on an idle stream."""
 
     def peek_ready(self) -> Entry | None:
         entry = super().peek_ready()
@@ -108,7 +108,7 @@ class KeepsAStatusForTheNextElement(UnorderedQueue):
 
 @breaks("WM-1")
 class HasRoomForEightSegments(UnorderedQueue):
-    """Has eight segments, and puts what comes behind the last of them into that."""
+    """Keeps at most eight segments, and adds all later elements to the last one."""
 
     _most = 8
 
@@ -120,7 +120,7 @@ class HasRoomForEightSegments(UnorderedQueue):
 
 @breaks("WM-3")
 class MergesWatermarksInARow(AsyncWaitOperator):
-    """Lets a watermark take the place of the one before it that is still waiting."""
+    """Replaces a waiting watermark by the next one."""
 
     _last: FenceEntry | None = None
 
@@ -140,7 +140,7 @@ class MergesWatermarksInARow(AsyncWaitOperator):
 
 @breaks("WM-5")
 class LetsWatermarksPassStatuses(OrderedQueue):
-    """Keeps watermarks and statuses apart, and looks for a watermark first."""
+    """Lets watermarks overtake statuses."""
 
     def put(self, entry: Entry) -> None:
         super().put(entry)
@@ -156,7 +156,7 @@ class LetsWatermarksPassStatuses(OrderedQueue):
 
 @breaks("WM-6")
 class LetsStatusesCancelEachOther(AsyncWaitOperator):
-    """Drops an "idle" that is still waiting and the "active" behind it: nothing has changed."""
+    """Drops a waiting "idle" and the "active" that follows it."""
 
     _last: Entry | None = None
 
@@ -176,7 +176,7 @@ class LetsStatusesCancelEachOther(AsyncWaitOperator):
 
 @breaks("WM-3")
 class TakesTheGreatestForTheEnd(AsyncWaitOperator):
-    """Swallows the watermark with which Flink's streams end, as its end says that as well."""
+    """Drops the greatest watermark, with which Flink's streams end."""
 
     def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if fence != Watermark(_HIGHEST):
@@ -185,7 +185,7 @@ class TakesTheGreatestForTheEnd(AsyncWaitOperator):
 
 @breaks("WM-3")
 class TakesTheLeastForNone(AsyncWaitOperator):
-    """Swallows the least watermark, which its own clock of event time begins with."""
+    """Drops the least watermark, with which its own event time begins."""
 
     def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
         if fence != Watermark(_LOWEST):

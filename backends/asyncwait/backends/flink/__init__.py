@@ -1,30 +1,33 @@
-"""Flink's own operators, unmodified, in this process: those of Flink 2.3.0.
+"""Flink's own operators, unmodified, in this process: the operators of Flink 2.3.0.
 
-`open_operator` opens `AsyncWaitOperator`, and `open_keyed_operator`, in key-ordered mode,
-`TableKeyedAsyncWaitOperator`, which is of its tables: it repeats no calls, and refuses suppliers of
-results (KO-9).
+`open_operator` opens `AsyncWaitOperator`. `open_keyed_operator` opens
+`TableKeyedAsyncWaitOperator` for the key-ordered mode: this operator of Flink's tables has no
+retries, and refuses suppliers of results (KO-9).
 
-Around it is what a task of Flink would be: this package's, on the event loop. What is Flink's own:
-the operator, its queues, its mailbox and executor, its processing-time service, its strategies of
-retries, its state backend and serializers. What is not, and what is translated:
+This package plays the task around the operator, on the event loop. Unmodified parts of Flink are
+the operator, its queues, its mailbox and executor, its processing-time service, its retry
+strategies, its state backend and serializers. These parts are replaced or translated:
 
-- Values and errors travel as tokens; Python keeps them. So keys, and values of any kind, survive.
-  Keys that are the same in Python have one token, by which Flink orders.
-- A call in coroutine form is a task here, whose end completes Flink's `ResultFuture`. Results that
-  are no collection have no word in Java: they complete it with `InvalidResult`. None is null.
-- What Flink tells its cluster about a record becomes `CallFailed` or `CallTimedOut`, or the error
-  of ours that is its cause, and tells the calls of that record; all else is `FlinkFailed`.
-- The task is cancelled as soon as Flink tells of a failure. As long as something that came out is
-  not taken, nothing is admitted; mails and timers go on.
-- Timers fire at their time, and not a millisecond later, as Flink's service for real clocks has
-  them do (TO-4): the clock is the loop's, which may be a virtual one.
-- A barrier has the operator take a snapshot, which is read back by Flink's state backend. What is
-  restored is written by that backend; from the first status on, which Flink can't restore (RS-6),
-  it is read as input.
-- In key-ordered mode Flink stores the records of each key, with the watermark before each (KO-11).
-  That is read back by watermarks, the least first. A watermark that does not rise, or has no record
-  right behind it, can't be stored for a restore: from the first one on all is read as input, too.
-- What was stored with a key is never forgotten here, since Flink does not forget it (KO-12).
+- Values and errors travel as tokens; Python keeps the objects. So keys, and values of any type,
+  survive. Keys that are equal in Python share one token, by which Flink orders.
+- A call in coroutine form is a task on the loop, whose end completes Flink's `ResultFuture`.
+  Java cannot express results that are not a collection: they complete the future with
+  `InvalidResult`. None is null.
+- An error that Flink reports to its cluster about a record becomes `CallFailed` or
+  `CallTimedOut`, or the operator error that is its cause, with the number of the record's calls;
+  every other error is `FlinkFailed`.
+- The task is cancelled as soon as Flink reports a failure. Until the consumer has taken all
+  output, the task admits no element; mails and timers go on.
+- Timers fire at their time, and not a millisecond later as in Flink's service for real clocks
+  (TO-4): the clock is the loop's, which may be virtual.
+- A barrier makes the operator take a snapshot, which Flink's state backend reads back. That
+  backend also writes the elements to restore. Flink cannot restore a status (RS-6): from the
+  first status on, the stored elements are read as input.
+- In key-ordered mode Flink stores the records of each key with the watermark before each (KO-11).
+  They are read back by watermark, the least first. A watermark that does not rise, or has no
+  record right behind it, cannot be restored: from the first such watermark on, the stored
+  elements are read as input, too.
+- Records that were stored with a key are never forgotten, because Flink keeps them (KO-12).
 """
 
 from asyncwait.backends.flink._jvm import RELEASE, FlinkUnavailable, start_java

@@ -1,7 +1,7 @@
-"""What Flink 2.3.0 is known to break, and by which of its departures: data for the suite.
+"""Rules that Flink 2.3.0 is known to break, and the departures that cause it: data for the suite.
 
-A rule stands here where it is broken first by what Flink does. What is broken in consequence, the
-suite does not count.
+A rule is listed for a departure if the departure breaks that rule first. The suite does not count
+the rules that break in consequence.
 """
 
 from msgspec import Struct
@@ -10,7 +10,7 @@ from asyncwait.spec.rules import departures
 
 
 class Known(Struct, frozen=True):
-    """How one departure shows."""
+    """Signs of one departure: the rules that it breaks, and the scenarios that show it."""
 
     flink: str
     rules: tuple[str, ...]
@@ -21,7 +21,7 @@ class Known(Struct, frozen=True):
 
     @property
     def theirs(self) -> str:
-        """What Flink does, under its id."""
+        """Description of Flink's departure, after its id."""
         known = {departure.flink: departure.theirs for departure in departures()}
         return f"{self.flink}: {known[self.flink]}"
 
@@ -245,4 +245,4 @@ KNOWN_KEYED = (
         examples=("not-twice-after-it-was-idle", "restored-into-order-by-key"),
     ),
 )
-"""Of the key-ordered operator."""
+"""Departures of the key-ordered operator."""

@@ -1,4 +1,4 @@
-"""The user's function, as Flink's operator calls it, and what its calls are completed by."""
+"""The user's function, as Flink's operator calls it, and the handles that complete its calls."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -26,11 +26,11 @@ Spawn: TypeAlias = Callable[..., object]
 """Starts a coroutine function as a task of the operator; called on the loop."""
 
 Tell: TypeAlias = Callable[[Any, BaseException | None], object]
-"""Takes what a call gave, or else raised."""
+"""Takes the results of a call, or else its error."""
 
 
 class Handle:
-    """Where a call in callback form puts its outcome: Flink's `ResultFuture` behind ours."""
+    """Completes a call in callback form: Flink's `ResultFuture` behind this package's interface."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Handle:
         self._tokens, self._turns, self._on_emitted = tokens, turns, on_emitted
 
     def complete(self, results: Any) -> None:
-        """Hand results over: None is null, and what is no collection at all an error of ours."""
+        """Complete with results: None is null; an object that is no collection becomes an error."""
         try:
             given = self._java(results)
         except Exception as error:
@@ -53,7 +53,7 @@ class Handle:
             self._future.complete(given)
 
     def complete_with(self, supplier: Callable[[], Any]) -> None:
-        """Hand a supplier over; Flink asks it in its thread (CO-10), and it runs on the loop."""
+        """Complete with a supplier. Flink calls it in its thread (CO-10); it runs on the loop."""
 
         def get() -> Any:
             return self._turns.ask(lambda: self._java(supplied(supplier)))
@@ -62,16 +62,16 @@ class Handle:
         self._future.complete(proxy(name, {"get": self._tokens.through_java(get)}))
 
     def complete_exceptionally(self, error: Any) -> None:
-        """Hand an error over; what is none is one of ours, as Java takes nothing else."""
+        """Complete with an error. Java takes only throwables: other objects become a TypeError."""
         if not isinstance(error, BaseException):
             error = TypeError(f"complete_exceptionally() takes an exception, got {shown(error)}")
         self._future.completeExceptionally(self._tokens.thrown(error, self._token))
 
     def _java(self, results: Any) -> Any:
-        """Return `results` as Java has them: a list as it is; all else is read, as Java would not.
+        """Return `results` for Java: a list unchanged; any other collection is read first.
 
         Raises:
-            OperatorError: they are no collection, or reading them has raised.
+            OperatorError: `results` is not a collection, or reading it has raised.
         """
         if results is None:
             return java_null()
@@ -98,12 +98,12 @@ class ForeignCalls:
         self.retries += attempt > 1
 
     def cancel(self) -> None:
-        """Cancel what runs; it is waited for with all tasks of the operator."""
+        """Cancel the running calls; the operator waits for them with its other tasks."""
         for scope in self._scopes:
             scope.cancel()
 
     async def await_call(self, record: Record, scope: CallScope, tell: Tell) -> None:
-        """Await a call in coroutine form, and tell what it came to, unless it was cancelled."""
+        """Await a call in coroutine form, and report its outcome unless it was cancelled."""
         self._scopes[scope] = None
         try:
             with scope:
@@ -119,7 +119,7 @@ class ForeignCalls:
         except BaseException as error:
             reraise_fatal(error)
             if scope.cancel_called and isinstance(error, Exception):
-                return  # It is late, and concerns nobody.
+                return  # The call was cancelled before; its error is dropped.
             if scope.cancel_called or is_own_cancellation(error):
                 raise
             tell(None, error)
@@ -127,12 +127,12 @@ class ForeignCalls:
             tell(results, None)
 
     def read(self, _record: Record, results: Any) -> Any:
-        """Return what a call gave, as it is told."""
+        """Return the results of a call in the form in which `tell` takes them."""
         return results
 
 
 class CalledFunction(ForeignCalls):
-    """Calls the user's function for Flink, which has its own thread: the calls are on the loop."""
+    """Calls the user's function for Flink: Flink has its own thread, the calls run on the loop."""
 
     def __init__(
         self, parts: FunctionParts, tokens: Tokens, turns: Turns, spawn: Spawn, *, forgets: bool
@@ -143,13 +143,13 @@ class CalledFunction(ForeignCalls):
         self._called: dict[str, int] = {}
 
     def java(self) -> Any:
-        """Return the function, as Java has it."""
+        """Return the function as an object of Java."""
         through = self._tokens.through_java
         methods = {"asyncInvoke": through(self._invoke), "timeout": through(self._time_out)}
         return proxy("streaming.api.functions.async.AsyncFunction", methods)
 
     def attempts(self, token: str) -> int:
-        """Return how often the function was called for a record."""
+        """Return the number of calls of the function for a record."""
         return self._called.get(token, 0)
 
     # In Flink's thread
@@ -158,15 +158,15 @@ class CalledFunction(ForeignCalls):
         self._turns.ask(partial(self._call, str(token), self._handle(token, future)))
 
     def _time_out(self, token: Any, future: Any) -> None:
-        """Ask the handler; without one, fail as Flink's own does (TO-7)."""
+        """Call the timeout handler; without a handler, fail as Flink's own does (TO-7)."""
         self.timeouts += 1
         record, asked = self._tokens.meaning(token), self.parts.timeout
         if asked is None:
             late = java("java.util.concurrent.TimeoutException")
             future.completeExceptionally(late("Async function call has timed out."))
             return
-        results = self._turns.ask(lambda: asked(record.value))  # what it raises is Flink's (TO-10)
-        if results is not None:  # else it has done nothing (TO-9)
+        results = self._turns.ask(lambda: asked(record.value))  # Flink handles its errors (TO-10)
+        if results is not None:  # otherwise the handler does nothing (TO-9)
             handle = self._handle(token, future)
             self._turns.ask(lambda: handle.complete(results))
 
@@ -189,11 +189,11 @@ class CalledFunction(ForeignCalls):
         if self.parts.invoke is None:
             self._spawn(self.await_call, record, call_scope(), partial(_complete, handle))
         else:
-            self.parts.invoke(record.value, handle)  # what it raises is Flink's (FA-1)
+            self.parts.invoke(record.value, handle)  # Flink handles its errors (FA-1)
 
 
 def _complete(handle: Handle, results: Any, error: BaseException | None) -> None:
-    """Complete a call in coroutine form: what Flink throws at who completes, nobody sees (CO-8)."""
+    """Complete a call in coroutine form, and drop what Flink throws at the completion (CO-8)."""
     with suppress(java("java.lang.Throwable")):
         if error is None:
             handle.complete(results)

@@ -1,4 +1,4 @@
-"""Flink's jar, and a Java machine in this process that is started once."""
+"""Flink's jar, and a Java machine that this process starts once."""
 
 import importlib.util
 import os
@@ -12,45 +12,45 @@ from asyncwait.spec import AsyncWaitError, MissingExtra
 from asyncwait.spec.texts import one_line
 
 FLINK = "org.apache.flink."
-"""Where all of Flink's classes are."""
+"""Package of all classes of Flink."""
 
 RELEASE = "2.3.0"
-"""The release that the expected failures of this backend were found on."""
+"""The release on which the expected failures of this backend were found."""
 
 _OPTIONS = (
     "-Xmx1g",
     "--enable-native-access=ALL-UNNAMED",
-    "-Dslf4j.internal.verbosity=ERROR",  # that nobody logs is meant
-    # All identity hashes are one: else sets of Flink's, of records that are to be called once more
-    # and of those in a segment, have another order in each run.
+    "-Dslf4j.internal.verbosity=ERROR",  # Flink logs nothing, on purpose
+    # All identity hashes are equal: otherwise Flink's sets, of records to be called again and of
+    # records in a segment, would have another order in each run.
     "-XX:+UnlockExperimentalVMOptions",
     "-XX:hashCode=2",
 )
 
 
 class FlinkUnavailable(AsyncWaitError, RuntimeError):
-    """There is no Flink that can be run here, or no more: its Java machine has ended."""
+    """Flink cannot run here, or its Java machine has ended."""
 
 
 @cache
 def java(name: str) -> Any:
-    """Return a class of Java by its name; the Java machine runs by then."""
+    """Return a class of Java by its name; the Java machine must run."""
     from jpype import JClass
 
     return JClass(name)
 
 
 def flink(name: str) -> Any:
-    """Return one of Flink's classes by its name below `org.apache.flink`."""
+    """Return a class of Flink by its name below `org.apache.flink`."""
     return java(FLINK + name)
 
 
 def find_jar() -> Path:
-    """Return the jar that holds Flink: the one of `FLINK_DIST_JAR`, else that of the extra.
+    """Return Flink's jar: the path in `FLINK_DIST_JAR`, or else the jar of the extra.
 
     Raises:
         FlinkUnavailable: `FLINK_DIST_JAR` names no file, or another release.
-        MissingExtra: it is not set, and the extra is not installed.
+        MissingExtra: `FLINK_DIST_JAR` is not set, and the extra is not installed.
     """
     named = os.environ.get("FLINK_DIST_JAR")
     jar = _installed() if named is None else Path(named)
@@ -69,7 +69,7 @@ def _installed() -> Path:
 
 
 def _require_release(jar: Path) -> None:
-    """Refuse another release: what it departs in was found on this one."""
+    """Refuse another release: the expected failures were found on this release."""
     found = re.fullmatch(r"flink-dist(?:_[\d.]+)?-(.+)\.jar", jar.name)
     if found is not None and found[1] != RELEASE:
         raise FlinkUnavailable(
@@ -79,12 +79,12 @@ def _require_release(jar: Path) -> None:
 
 
 def start_java() -> None:
-    """Start Java in this process, with Flink in it; do nothing if it runs.
+    """Start Java in this process, with Flink in it; do nothing if it runs already.
 
     Raises:
-        FlinkUnavailable: it does not start, or it runs without Flink.
+        FlinkUnavailable: Java does not start, or it runs without Flink.
         MissingExtra: jpype is not installed.
-        MissingJava: there is no Java.
+        MissingJava: no Java is installed.
     """
     try:
         import jpype
@@ -107,17 +107,16 @@ def start_java() -> None:
 
 
 def _why_not(error: Exception) -> str:
-    """Return why Java does not start."""
     if "restarted" in str(error):
         return "the Java machine of this process has ended; only a new process can start another"
     return f"Java does not start: {one_line(error)}"
 
 
 def require_tables() -> None:
-    """Refuse a Flink without its tables: the key-ordered operator is one of theirs.
+    """Refuse a Flink without its tables, which contain the key-ordered operator.
 
     Raises:
-        FlinkUnavailable: its tables are not there.
+        FlinkUnavailable: the jar of the tables is missing.
     """
     try:
         flink("table.runtime.operators.TableKeyedAsyncWaitOperator")
@@ -137,5 +136,5 @@ def _library() -> str:
 
 
 def _beside(jar: Path) -> list[str]:
-    """Return the jars that lie beside Flink's and belong to it: tables, and how to log nothing."""
+    """Return the jars of Flink's tables, which are in the same folder as Flink's jar."""
     return [str(path) for path in sorted(jar.parent.glob("flink-table-*.jar"))]

@@ -1,4 +1,4 @@
-"""Flink's two operators that wait for calls, and what is each one's own."""
+"""Flink's two asynchronous operators, and the functions that differ between them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Settings(Struct, frozen=True):
-    """How an operator is made.
+    """Settings with which an operator is made.
 
     Args:
         mode: "ordered", "unordered" or "key-ordered".
         timeout: in milliseconds; 0 for none.
-        state: what it is restored from, as Flink keeps it; None for nothing.
+        state: the snapshot to restore from, in Flink's form; None for none.
     """
 
     function: Any
@@ -42,7 +42,7 @@ class Settings(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One of the two."""
+    """Functions of one of the two operators."""
 
     factory: Callable[[Settings], Any]
     has_keys: bool

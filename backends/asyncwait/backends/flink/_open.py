@@ -1,4 +1,4 @@
-"""Opening Flink's operator as any other."""
+"""Opening Flink's operators through the common interface."""
 
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import Any
@@ -26,15 +26,15 @@ class FlinkResults:
         return await self._output.__anext__()
 
     def statistics(self) -> Statistics:
-        """Return what was counted around the operator."""
+        """Return the figures counted around the operator."""
         return self._output.statistics()
 
 
 class FlinkStream(ResultStream):
-    """Opens and leaves Flink's operator, as the reference is opened and left."""
+    """Opens and leaves Flink's operator as the reference is opened and left."""
 
     async def __aenter__(self) -> FlinkResults:  # type: ignore[override]
-        """Enter; without snapshots on request, which Flink has not."""
+        """Enter; the results have no snapshots on request, because Flink has none."""
         return FlinkResults(await super().__aenter__())
 
 
@@ -67,10 +67,10 @@ def open_operator(
     """Open Flink's operator; see `asyncwait.spec.OpenOperator`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or Flink has no word for it.
-        FlinkUnavailable: Flink can't be run here.
+        InvalidConfig: an argument is invalid, or Flink has no such option.
+        FlinkUnavailable: Flink cannot run here.
         MissingExtra: the extra `flink` is not installed.
-        MissingJava: there is no Java.
+        MissingJava: no Java is installed.
     """
     if isinstance(config, OperatorConfig):
         config.require_only("Flink's operator", "retry")

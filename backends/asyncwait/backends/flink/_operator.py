@@ -1,4 +1,4 @@
-"""Flink's operator itself, in surroundings of ours. All of it runs in Flink's thread.
+"""Flink's operator itself, with this package's task around it. All of it runs in Flink's thread.
 
 It is `AsyncWaitOperator`, and in key-ordered mode `TableKeyedAsyncWaitOperator`.
 """
@@ -16,16 +16,16 @@ from asyncwait.spec.snapshots import Stored
 __all__ = ["FlinkOperator", "Settings"]
 
 _PRIORITY = 0
-"""Of the operator's mails: it is alone in its chain."""
+"""Priority of the operator's mails: it is alone in its chain."""
 
 
 class FlinkOperator:
     """One operator, with its mailbox and its timers.
 
     Args:
-        task: what it is in, a `FlinkSide`, which imports this module: it takes its mails, timers,
+        task: a `FlinkSide`, which imports this module: it takes the operator's mails, timers,
             outputs and errors.
-        settings: how it is made.
+        settings: the settings with which the operator is made.
     """
 
     def __init__(self, task: Any, settings: Settings) -> None:
@@ -61,7 +61,7 @@ class FlinkOperator:
         self.operator.initializeState(initializer(env))
 
     def _watched_mails(self) -> Any:
-        """Return Flink's own executor, where the task is told of mails and waits for them."""
+        """Return Flink's own executor; the task counts its mails, and waits for them."""
         mails, task = self.mails, self._task
         options = flink("api.common.operators.MailboxExecutor$MailOptions")
 
@@ -105,13 +105,13 @@ class FlinkOperator:
         )
 
     def set_clock(self) -> None:
-        """Have Flink's clock show the time of the task's."""
+        """Set Flink's clock to the time of the task's clock."""
         self._clock.set()
 
-    # What a task does to it
+    # Steps of a task
 
     def open(self) -> None:
-        """Open it: what was stored is called again, and blocks where there is no room (RS-4)."""
+        """Open it: restored records are called again, which blocks without room (RS-4)."""
         self.operator.open()
 
     def process(
@@ -119,7 +119,7 @@ class FlinkOperator:
         element: Record | Watermark | WatermarkStatus | LatencyMarker,
         token: Callable[[Record], str],
     ) -> None:
-        """Process an element of the input; block where there is no room (BP-1)."""
+        """Process an element of the input; block without room (BP-1)."""
         operator = self.operator
         match element:
             case Record():
@@ -133,11 +133,11 @@ class FlinkOperator:
                 operator.processLatencyMarker(_marker())
 
     def snapshot(self, meaning: Callable[[str], Record]) -> tuple[Stored, ...]:
-        """Have it take a snapshot; return what is in there."""
+        """Take a snapshot; return its elements."""
         return self._kind.read(taken_state(self.operator), meaning)
 
     def end_input(self) -> None:
-        """Tell it that the input has ended; it blocks until it has let out everything (EI-1)."""
+        """Report the end of the input; block until everything has come out (EI-1)."""
         self.operator.endInput()
         self.operator.finish()
 
@@ -148,7 +148,7 @@ class FlinkOperator:
             self.mails.tryYield()
 
     def close(self) -> None:
-        """Close it, with its mailbox: mails that come later are refused (CO-15)."""
+        """Close it, with its mailbox; later mails are refused (CO-15)."""
         self._timers.quiesce()
         self.mailbox.quiesce()
         self.operator.close()
@@ -156,7 +156,7 @@ class FlinkOperator:
 
 
 class _Clock:
-    """Flink's own clock for tests, which is set before anybody looks at it."""
+    """Flink's own clock for tests, which is set before Flink reads it."""
 
     def __init__(self, task: Any) -> None:
         self._now = task.now
@@ -172,7 +172,7 @@ class _Clock:
 
 
 def _set_running(container: Any) -> None:
-    """Have the task report what timers raise: it does so only while it runs."""
+    """Mark the task as running, because it reports errors of timers only while it runs."""
     field = flink("streaming.runtime.tasks.StreamTask").class_.getDeclaredField("isRunning")
     field.setAccessible(True)
     field.set(container, java("java.lang.Boolean").TRUE)
@@ -185,7 +185,7 @@ def _supplier(thing: Any) -> Any:
 
 
 def _timer(cancel: Callable[[], object]) -> Any:
-    """Return a timer as Java has it; nobody asks it for more than to be cancelled."""
+    """Return a timer for Java, which can only be cancelled."""
     from jpype import JProxy
 
     def cancelled(_: Any) -> bool:

@@ -1,4 +1,4 @@
-"""`Retry` in Flink's words: one of its own two strategies, and predicates."""
+"""`Retry` as one of Flink's two retry strategies, with its predicates."""
 
 import math
 from collections.abc import Callable
@@ -14,19 +14,19 @@ MAX_LONG = 2**63 - 1
 MAX_INT = 2**31 - 1
 
 NEVER = 2**61
-"""Milliseconds from which on nobody waits for a timer."""
+"""Milliseconds from which on a timer is never set."""
 
 
 def milliseconds(seconds: float) -> int:
-    """Return `seconds` as Flink has them: whole milliseconds, as many as there may be."""
+    """Return `seconds` in Flink's unit: whole milliseconds, at most `MAX_LONG`."""
     return MAX_LONG if seconds * 1000 > MAX_LONG else math.ceil(round(seconds * 1000, 6))
 
 
 def require_sayable(retry: Retry | None) -> None:
-    """Refuse what Flink has no word for.
+    """Refuse options of `retry` that Flink does not have.
 
     Raises:
-        InvalidConfig: there is jitter, or a limit for each attempt.
+        InvalidConfig: `retry` has jitter, a limit for each attempt, or another such option.
     """
     if retry is None:
         return
@@ -49,7 +49,7 @@ def strategy(
     error_of: Callable[[Any], BaseException],
     context: Context,
 ) -> Any:
-    """Return Flink's own strategy that says what `retry` does (RT-3: it counts repetitions)."""
+    """Return Flink's own strategy for `retry` (RT-3: it counts repetitions)."""
     strategies = "streaming.util.retryable.AsyncRetryStrategies"
     repetitions = min(retry.max_attempts - 1, MAX_INT)
     initial = milliseconds(min(retry.initial, retry.cap))
@@ -77,7 +77,7 @@ def strategy(
 
 
 def _within(context: Context, predicate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a predicate that is asked in a copy of `context`: nobody sees what it sets."""
+    """Return a predicate that runs in a copy of `context`: variables that it sets are not kept."""
     return lambda thing: context.copy().run(predicate, thing)
 
 
@@ -88,5 +88,5 @@ def _java_predicate(tokens: Tokens, test: Callable[[Any], bool]) -> Any:
 
 
 def no_retry() -> Any:
-    """Return Flink's strategy without any."""
+    """Return Flink's strategy without retries."""
     return flink("streaming.util.retryable.AsyncRetryStrategies").NO_RETRY_STRATEGY

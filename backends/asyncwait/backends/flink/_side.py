@@ -1,4 +1,4 @@
-"""What Flink's operator is in, as it sees it: where its mails, its output and its errors go."""
+"""The task that Flink's operator sees: the receiver of its mails, its output and its errors."""
 
 from collections import deque
 from collections.abc import Callable
@@ -28,9 +28,9 @@ from asyncwait.toolkit import FunctionParts
 
 
 class FlinkSide:
-    """Makes the operator, does to it what a task does, and is asked by it what a task is asked.
+    """Makes the operator, drives it as a task does, and serves its requests to the task.
 
-    All of it runs in Flink's thread, but for `posted`, and what reads.
+    All its methods run in Flink's thread, except `posted` and the properties.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class FlinkSide:
         )
         self.failures = Failures(self._tokens, self.function.attempts)
         self.failure: BaseException | None = None
-        """What Flink has told its cluster about first."""
+        """The first failure that Flink has reported to its cluster."""
         self.given: deque[Element] = deque()
-        """What has come out, and nobody has taken."""
+        """Elements that have come out and that the consumer has not taken."""
         self.context: Context | None = None
-        """In copies of which predicates are asked."""
+        """Context in copies of which predicates run."""
         self.is_open = self.is_finished = False
         self._operator: FlinkOperator | None = None
         self._markers: deque[Element] = deque()
@@ -64,14 +64,14 @@ class FlinkSide:
 
     @property
     def has_mail(self) -> bool:
-        """Whether there are mails that were not run."""
+        """Whether mails wait to be run."""
         return self._posted > self._run
 
     def _set_clock(self) -> None:
         if self._operator is not None:
             self._operator.set_clock()
 
-    # What a task does
+    # Steps of a task
 
     def begin(self, stored: tuple[Record | Watermark, ...]) -> None:
         """Make the operator, and open it."""
@@ -90,7 +90,7 @@ class FlinkSide:
         self.is_open = True
 
     def _timeout(self) -> int:
-        """Return the milliseconds to a deadline; with retries 0 is not none, but at once (VA-4)."""
+        """Return the milliseconds to a deadline; with retries, 0 is a deadline at once (VA-4)."""
         if self._config.timeout is not None:
             return milliseconds(self._config.timeout)
         return 0 if self._config.retry is None else NEVER
@@ -119,42 +119,42 @@ class FlinkSide:
         self._operator.run_mails()
 
     def end_input(self) -> None:
-        """Tell it that the input has ended, and wait until it has let out everything."""
+        """Report the end of the input, and wait until the operator has emitted everything."""
         assert self._operator is not None
         self._operator.end_input()
         self.is_finished = True
 
     def close(self) -> None:
-        """Close the operator, and let it go: mails that come later are refused (CO-15).
+        """Close the operator, and drop it; later mails are refused (CO-15).
 
-        It holds this in Java, and no collector sees a circle that goes through both languages.
+        Java holds this object, and no collector finds a reference cycle through both languages.
         """
         operator, self._operator = self._operator, None
         if operator is not None:
             operator.close()
 
     def _put(self, element: Element) -> None:
-        """Hand an element on; nothing is admitted before it was taken."""
+        """Emit an element; the task admits no element until the consumer has taken this one."""
         self.given.append(element)
 
-    # What the operator asks of its task; in Flink's thread, but for `posted`
+    # Requests of the operator to its task; in Flink's thread, except `posted`
 
     def posted(self) -> None:
-        """Take note of a mail; from any thread."""
+        """Count a new mail; may be called from any thread."""
         self._posted += 1
         self._loop.call_from_thread(self._look)
 
     def wait_for_mail(self) -> None:
-        """Return when there is a mail; a task that has failed is ended while it waits."""
+        """Wait for a mail; raise the cancellation if the task has failed."""
         self._require_sound()
         if not self.has_mail:
             self.turns.wait("mail")
         self._run += 1
 
     def wait_for_room(self) -> bool:
-        """Return when what came out was taken, or there is a mail; say whether it is that.
+        """Wait until the output is taken or a mail comes; return whether a mail came.
 
-        So as long as somebody has something to take, deadlines are kept, and nothing is admitted.
+        While the consumer has output to take, deadlines fire, and no element is admitted.
         """
         self._require_sound()
         if self.given and not self.has_mail:
@@ -169,7 +169,7 @@ class FlinkSide:
             raise _cancellation()
 
     def ran(self) -> None:
-        """Take note that a mail was run."""
+        """Count a mail that was run."""
         self._run += 1
 
     def now(self) -> int:
@@ -177,7 +177,7 @@ class FlinkSide:
         return round(self._loop.time() * 1000)
 
     def register(self, when: int, callback: Any) -> Callable[[], object]:
-        """Call back at a time, in milliseconds; return what cancels that."""
+        """Call `callback` at a time, in milliseconds; return a function that cancels it."""
         from jpype import JLong
 
         def fire() -> None:
@@ -189,25 +189,25 @@ class FlinkSide:
         return lambda: self._timers.cancel(timer)
 
     def collect(self, record: Any) -> None:
-        """Hand on a result, with the key of its record."""
+        """Emit a result, with the key of its record."""
         result = self._tokens.taken(record.getValue())
         when = int(record.getTimestamp()) if record.hasTimestamp() else None
         self._put(Record(result.value, when, result.record.key))
 
     def emit(self, element: Element) -> None:
-        """Hand on a watermark or a status."""
+        """Emit a watermark or a status."""
         self._put(element)
 
     def emit_marker(self) -> None:
-        """Hand on the latency marker that is first in line."""
+        """Emit the first of the waiting latency markers."""
         self._put(self._markers.popleft())
 
     def failed(self, error: Any) -> None:
-        """Take note of what Flink tells its cluster about; the task fails with the first."""
+        """Store an error that Flink reports to its cluster; the task fails with the first one."""
         if self.failure is None:
             self.failure = self.failures.of_cluster(error)
 
 
 def _cancellation() -> BaseException:
-    """Return what ends Flink's thread wherever it waits."""
+    """Return the exception that ends Flink's thread wherever it waits."""
     return flink("runtime.execution.CancelTaskException")()  # type: ignore[no-any-return]

@@ -1,16 +1,16 @@
-"""A snapshot as Flink has it: the elements that its state holds, by key in key-ordered mode.
+"""A snapshot in Flink's form: the elements of the operator's state, by key in key-ordered mode.
 
-What is stored stands for its elements: a token for each record, whose meaning Python keeps, since a
-value may be anything. The key-ordered operator has keyed state, which differs:
+Flink stores a token for each record; Python keeps the record, because a value may have any type.
+The key-ordered operator has keyed state, with another form:
 
-For each key it is a list of records, each with the watermark that opened its epoch (KO-11):
+For each key the state is a list of records, each with the watermark that opened its epoch (KO-11):
 
     a  W3  b         a is stored with the least of all watermarks, b with W3
     a  W3  W5  b     b is stored with W5, and W3 is lost
     a  b  W5         W5 is lost
 
-What is read from it stands by epochs, the least first, in which keys come in the order in which
-Flink's restore would go through them.
+Reading it returns the elements by epoch, the least first; within an epoch, the keys come in the
+order in which Flink's restore would read them.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,36 +24,36 @@ from asyncwait.spec import Record, Watermark, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
 Restorable: TypeAlias = Record | Watermark
-"""What Flink's operators can be restored from."""
+"""Elements that Flink's operators can restore."""
 
 Reading: TypeAlias = Callable[[str], Record]
-"""Returns the record that a token stands for."""
+"""Returns the record of a token."""
 
 Naming: TypeAlias = Callable[[Record], str]
 """Returns a new token for a record."""
 
 _NAME = "_async_wait_operator_state_"
-"""Under which Flink's operator keeps its elements (Flink's SN-6)."""
+"""Name of the state in which Flink's operator keeps its elements (Flink's SN-6)."""
 
 _BYTES = 1 << 24
 _CHECKPOINT = 1
 
 
 def initializer(env: Any) -> Any:
-    """Return what makes the state of an operator in its surroundings."""
+    """Return the initializer of an operator's state in its environment."""
     backend = flink("runtime.state.hashmap.HashMapStateBackend")()
     return flink("streaming.api.operators.StreamTaskStateInitializerImpl")(env, backend)
 
 
 def taken_state(operator: Any) -> Any:
-    """Have `operator` take a snapshot; return it as Flink keeps it."""
+    """Make `operator` take a snapshot; return it in Flink's form."""
     operator.prepareSnapshotPreBarrier(_CHECKPOINT)
     futures = operator.snapshotState(_CHECKPOINT, 0, _options(), _streams())
     return finished(futures)
 
 
 def read_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
-    """Return what a snapshot of Flink's holds."""
+    """Return the elements of a snapshot of Flink's."""
 
     def element(stored: Any) -> Stored:
         if stored.isWatermark():
@@ -64,7 +64,7 @@ def read_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
 
 
 def written_state(elements: Iterable[Restorable], token: Naming) -> Any:
-    """Return a snapshot of Flink's that holds `elements`: records and watermarks."""
+    """Return a snapshot of Flink's that contains `elements`."""
     context = state_context(None)
     state = _list_state(context)
     for element in elements:
@@ -75,7 +75,7 @@ def written_state(elements: Iterable[Restorable], token: Naming) -> Any:
 
 
 def restorable(stored: tuple[Stored, ...]) -> tuple[tuple[Restorable, ...], tuple[Stored, ...]]:
-    """Split what was stored where Flink's own restore ends: it knows no statuses (RS-6)."""
+    """Split stored elements before the first status, which Flink cannot restore (RS-6)."""
     for place, element in enumerate(stored):
         if isinstance(element, WatermarkStatus):
             return stored[:place], stored[place:]  # type: ignore[return-value]
@@ -83,7 +83,7 @@ def restorable(stored: tuple[Stored, ...]) -> tuple[tuple[Restorable, ...], tupl
 
 
 def java_element(element: Restorable, token: Naming) -> Any:
-    """Return what Flink takes for `element`."""
+    """Return `element` as an element of Flink's."""
     from jpype import JLong, JString
 
     if isinstance(element, Watermark):
@@ -94,11 +94,11 @@ def java_element(element: Restorable, token: Naming) -> Any:
 
 
 def state_context(state: Any, keys: Any = None) -> Any:
-    """Return the state of an operator that is only there to be read or written.
+    """Return the state of an operator that is made only to read or write its state.
 
     Args:
-        state: as Flink keeps it; None for nothing.
-        keys: serializer of its keys; None if it has none.
+        state: in Flink's form; None for none.
+        keys: serializer of its keys; None for an operator without keys.
     """
     metrics = flink("runtime.metrics.groups.UnregisteredMetricGroups")
     return initializer(environment(state, lambda _: None)).streamOperatorStateContext(
@@ -116,12 +116,12 @@ def state_context(state: Any, keys: Any = None) -> Any:
 
 
 def snapshot_of(backend: Any) -> Any:
-    """Have a state backend take a snapshot; return its future."""
+    """Make a state backend take a snapshot; return its future."""
     return backend.snapshot(_CHECKPOINT, 0, _streams(), _options())
 
 
 def finished(futures: Any) -> Any:
-    """Return what a snapshot holds, as Flink keeps it."""
+    """Return the content of a snapshot in Flink's form."""
     done = flink("streaming.api.operators.OperatorSnapshotFinalizer").create(futures)
     return done.getJobManagerOwnedState()
 
@@ -141,14 +141,14 @@ def _streams() -> Any:
 
 
 _KEYED_NAME = "_keyed_async_wait_operator_state_"
-"""Under which Flink's operator keeps its elements."""
+"""Name of the state in which Flink's key-ordered operator keeps its elements."""
 
 _LEAST = Watermark(-(2**63))
-"""What the first epoch of all is opened by."""
+"""Watermark that opens the first epoch."""
 
 
 def read_keyed_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
-    """Return what a snapshot of Flink's holds."""
+    """Return the elements of a keyed snapshot of Flink's."""
     epochs: dict[int, list[Stored]] = {_LEAST.timestamp: []}
     for pair in _pairs(state_context(state, strings()).keyedStateBackend()):
         opened_by = int(pair.f1.asWatermark().getTimestamp())
@@ -158,7 +158,7 @@ def read_keyed_state(state: Any, meaning: Reading) -> tuple[Stored, ...]:
 
 
 def _pairs(backend: Any) -> Iterator[Any]:
-    """Yield each record, with the watermark of its epoch, as Flink's restore goes through them."""
+    """Yield each record with the watermark of its epoch, in the order of Flink's restore."""
     state, namespace = _keyed_list_state(backend), flink("runtime.state.VoidNamespace").INSTANCE
     for key in list(backend.getKeys(_KEYED_NAME, namespace).iterator()):
         backend.setCurrentKey(key)
@@ -166,7 +166,7 @@ def _pairs(backend: Any) -> Iterator[Any]:
 
 
 def written_keyed_state(elements: Iterable[Restorable], token: Naming) -> Any:
-    """Return a snapshot of Flink's that holds `elements`, which are `restorable_by_key`."""
+    """Return a snapshot of Flink's that contains `elements`, which are `restorable_by_key`."""
     backend = state_context(None, strings()).keyedStateBackend()
     state = _keyed_list_state(backend)
     for key, pairs in _by_key(elements, token).items():
@@ -193,9 +193,10 @@ def _by_key(elements: Iterable[Restorable], token: Naming) -> dict[str, Any]:
 def restorable_by_key(
     stored: tuple[Stored, ...],
 ) -> tuple[tuple[Restorable, ...], tuple[Stored, ...]]:
-    """Split what was stored where Flink's own restore ends.
+    """Split stored elements at the first element that Flink's keyed state cannot restore.
 
-    It knows no statuses (RS-6), and watermarks only if they rise and have a record right behind.
+    Flink cannot restore statuses (RS-6), nor watermarks that do not rise or have no record right
+    behind them.
     """
     last = _LEAST.timestamp
     for place, (element, behind) in enumerate(pairwise((*stored, None))):

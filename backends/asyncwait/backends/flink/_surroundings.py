@@ -1,6 +1,6 @@
-"""What a task of Flink is to its operator, without a cluster: Python behind Java interfaces.
+"""A task of Flink without a cluster, as its operator sees it: Python behind Java interfaces.
 
-Whatever the operator does not ask for returns nothing.
+Methods that the operator does not call return nothing.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from asyncwait.backends.flink._jvm import flink, java
 
 _NOTHING = {"boolean": False, "int": 0, "long": 0}
 _ID = (42, 4711)
-"""Of the one operator there is."""
+"""Id of the only operator."""
 
 _CHECKPOINT = 1
 
@@ -25,7 +25,7 @@ def proxy(interface: str, methods: dict[str, Callable[..., Any]]) -> Any:
 
 @cache
 def _silent_methods(interface: str) -> dict[str, Callable[..., Any]]:
-    """Return the methods of an interface; to look at them takes longer than all the rest."""
+    """Return methods of an interface that do nothing; cached, because reflection is slow."""
     silent = {}
     for method in flink(interface).class_.getMethods():
         nothing = _NOTHING.get(str(method.getReturnType().getName()))
@@ -59,16 +59,16 @@ def stream_config(*, has_keys: bool = False) -> Any:
 
 @cache
 def strings() -> Any:
-    """Return Flink's serializer of text, which is what stands for values and keys."""
+    """Return Flink's serializer of strings, because values and keys travel as tokens."""
     return flink("api.common.typeutils.base.StringSerializer").INSTANCE
 
 
 def environment(state: Any, on_failure: Callable[[Any], object]) -> Any:
-    """Return the surroundings of one operator.
+    """Return the environment of one operator.
 
     Args:
-        state: what it is restored from, as Flink keeps it; None for nothing.
-        on_failure: told what the operator fails with.
+        state: the snapshot to restore from, in Flink's form; None for none.
+        on_failure: called with the error with which the operator fails.
     """
     own = _giving({"getTaskStateManager": _states(state)})
     methods = {**_shared(), **own, "failExternally": on_failure}
@@ -77,7 +77,7 @@ def environment(state: Any, on_failure: Callable[[Any], object]) -> Any:
 
 @cache
 def _shared() -> dict[str, Callable[..., Any]]:
-    """Return what is the same for all operators; none of them changes it."""
+    """Return the methods that are the same for all operators; no operator changes them."""
     from jpype import JArray, JString
 
     config = flink("configuration.Configuration")()
@@ -112,7 +112,7 @@ def _giving(things: dict[str, Any]) -> dict[str, Callable[..., Any]]:
 
 
 def _queryable(job: Any) -> Any:
-    """Return what makes state known that may be asked for from outside: none is."""
+    """Return a registry of queryable state, which stays empty."""
     vertex = flink("runtime.jobgraph.JobVertexID")(*_ID)
     return flink("runtime.query.KvStateRegistry")().createTaskRegistry(job, vertex)
 

@@ -1,4 +1,4 @@
-"""The task that Flink's operator is in: what it does to one, on the loop's side."""
+"""The task around Flink's operator, on the loop's side."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 class Given:
-    """What Flink has handed out, and nobody has taken.
+    """Elements that Flink has emitted and that the consumer has not taken.
 
-    It is the queue of the reference's output.
+    It replaces the queue of the reference's output.
     """
 
     begun = False
@@ -46,8 +46,8 @@ class Given:
 class ForeignTask(StreamTask):
     """The task of Flink's or PyFlink's operator, which runs, is cancelled and ends like another.
 
-    Nothing else of the reference's operator is made. A subclass makes `side`, which holds the
-    foreign operator, and `function`, the user's, and connects them.
+    It makes no other part of the reference's operator. A subclass makes `side`, which holds the
+    foreign operator, and `function`, the user's function, and connects them.
     """
 
     def __init__(self, parts: Parts, config: OperatorConfig, stored: tuple[Stored, ...]) -> None:
@@ -63,7 +63,7 @@ class ForeignTask(StreamTask):
     def connect(
         self, parts: Parts, elements: AsyncIterable[Element], side: Any, function: Any
     ) -> None:
-        """Put the two sides together, with a source and an output."""
+        """Connect the two sides with a source and an output."""
         self.side, self.function = side, function
         self.given = Given(side.given, self.look)
         self.output: Output = parts.output(self.given, self)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ class ForeignTask(StreamTask):
         self.operator = self  # type: ignore[assignment]  # it runs the hooks itself
 
     async def close(self) -> Exception | None:
-        """Run the function's own `close`; return what that raised."""
+        """Run the function's own `close`; return its error."""
         try:
             await run_hook(self.function.parts.close)
         except Exception as error:
@@ -79,7 +79,7 @@ class ForeignTask(StreamTask):
         return None
 
     def stop(self) -> None:
-        """Leave nothing running: no thread, no timer, no call, no reader."""
+        """Stop the threads, timers, calls and the reader."""
         self.timers.close()
         self.source.stop()
         self.function.cancel()
@@ -88,7 +88,7 @@ class ForeignTask(StreamTask):
     # The loop
 
     async def work(self) -> None:
-        """Go on until the end is told, and then for as long as somebody may ask for more."""
+        """Run until the end has come out, and then wait while the consumer may read again."""
         while not (self.side.is_finished and not self.side.given):
             await checkpoint()
             if not self.go_on():
@@ -97,34 +97,34 @@ class ForeignTask(StreamTask):
         await anyio.sleep_forever()
 
     def go_on(self) -> bool:
-        """Let the operator take one step; return whether there was anything to do."""
-        raise NotImplementedError  # The one step in which Flink's task and PyFlink's differ.
+        """Let the operator take one step; return whether it had work."""
+        raise NotImplementedError  # Only this step differs between Flink's task and PyFlink's.
 
     def look(self) -> None:
-        """Look again for something to do."""
+        """Wake the task to look for work."""
         self._news.set()
 
     async def wait_for_news(self) -> None:
-        """Wait until there may be something to do."""
+        """Wait until there may be work."""
         await self._news.wait()
         self._news = anyio.Event()
 
     # Input
 
     def on_element(self, element: Element) -> None:
-        """Take in an element of the source."""
+        """Queue an element of the source."""
         self.backlog.append(element)
         self.look()
 
     def on_end(self, end: End) -> None:
-        """Take note that the input has ended."""
+        """Store the end of the input."""
         self.ended = end
         self.look()
 
     # Figures
 
     def statistics(self) -> Statistics:
-        """Return what was counted here; neither Flink nor PyFlink counts anything (MT-1)."""
+        """Return the figures counted here; neither Flink nor PyFlink counts anything (MT-1)."""
         function = self.function
         return Statistics(
             calls=function.calls, retries=function.retries, timeouts=function.timeouts
@@ -134,8 +134,8 @@ class ForeignTask(StreamTask):
 class FlinkTask(ForeignTask):
     """Gives Flink's operator its turns: for mails, for input, for the end.
 
-    One thing at a time: mails first, then input, if what came out was taken. Where the operator
-    blocks in that, it goes on when there is a mail, or when its output was taken.
+    Each turn does one thing: mails come first, then input, once the output is taken. If the
+    operator blocks in a turn, it goes on when a mail comes, or when its output is taken.
     """
 
     def __init__(
@@ -153,10 +153,10 @@ class FlinkTask(ForeignTask):
         self._is_begun = False
         self.connect(parts, elements, self._flink, self._flink.function)
 
-    # What opens and leaves it
+    # Opening and leaving
 
     async def open(self) -> None:
-        """Run the function's own `open`; all that is asked later sees what it has set."""
+        """Run the function's own `open`; later calls and handlers see variables that it sets."""
         function = self._flink.function
         await run_hook(function.parts.open)
         self._flink.context = opened = copy_context()
@@ -167,7 +167,7 @@ class FlinkTask(ForeignTask):
         self.output.cut(self._flink.failures.plain(error))
 
     def stop(self) -> None:
-        """Leave nothing running: no thread, no timer, no call, no reader."""
+        """Stop the threads, timers, calls and the reader."""
         self.timers.close()
         self.source.stop()
         self._flink.turns.end(self._flink.close)
@@ -177,7 +177,7 @@ class FlinkTask(ForeignTask):
     # The loop
 
     def go_on(self) -> bool:
-        """Have Flink do what there is to do; return whether there was anything."""
+        """Let Flink do its next work; return whether it had any."""
         goes_on = False
         try:
             goes_on = self._take_turn()
@@ -185,7 +185,7 @@ class FlinkTask(ForeignTask):
             if self._flink.failure is None:
                 raise
         if self._flink.failure is not None:
-            raise self._flink.failure  # its thread may have been ended for it
+            raise self._flink.failure  # the failure may have ended Flink's thread
         if goes_on:
             self.output.tell()
             self._let_read()
@@ -205,7 +205,7 @@ class FlinkTask(ForeignTask):
         return True
 
     def _next_work(self) -> Callable[[], object] | None:
-        """Return what a task does next: mails before input, and that if there is room behind it."""
+        """Return the next work of the task: mails before input, and input only if there is room."""
         side = self._flink
         if not self._is_begun:
             return self._begin()
@@ -220,7 +220,7 @@ class FlinkTask(ForeignTask):
         return None if self.ended is None else side.end_input
 
     def _begin(self) -> Callable[[], object]:
-        """Make the operator; what it can't be restored from is read as the first of its input."""
+        """Make the operator; the elements that it cannot restore become its first input."""
         self._is_begun = True
         stored, rest = kind_of(self.config.mode).restorable(self.stored)
         self.stored = ()
@@ -234,6 +234,6 @@ class FlinkTask(ForeignTask):
             self.source.proceed()
 
     async def wait_for_news(self) -> None:
-        """Wait until there may be something to do; the source may be read meanwhile."""
+        """Wait until there may be work; the source may be read meanwhile."""
         await super().wait_for_news()
         self._let_read()

@@ -1,8 +1,8 @@
 """Flink's thread and the event loop take turns: one of them runs, and the other one waits.
 
-Flink's operator blocks its thread where there is nothing to do for it, as it does in a task. So it
-has a thread of its own, and gives its turn to the loop there. As never more than one of the two
-runs, the order of all that happens is settled, and the loop's clock may be a virtual one.
+Flink's operator blocks its thread while it has nothing to do, as in a task of Flink. So it has a
+thread of its own, which hands control to the loop when it blocks. Because only one of the two
+runs at a time, the order of all events is fixed, and the loop's clock may be virtual.
 """
 
 import threading
@@ -14,15 +14,15 @@ from asyncwait.backends.flink._jvm import java
 from asyncwait.toolkit import reraise_fatal
 
 Waits: TypeAlias = Literal["work", "mail", "room", "nothing"]
-"""What Flink's thread waits for: something to do, a mail, room behind it or a mail; it is over."""
+"""Condition for which Flink's thread waits; "room" ends with a mail, too; "nothing" if it ended."""
 
 
 class Cancelled(Exception):
-    """The operator is being left, and its thread is to come to its end."""
+    """The operator closes, and its thread must end."""
 
 
 class Turns:
-    """A thread that runs when the loop lets it."""
+    """A thread that runs only when the loop lets it."""
 
     def __init__(
         self, cancellation: Callable[[], BaseException], begin: Callable[[], object]
@@ -43,16 +43,16 @@ class Turns:
     # On the loop
 
     def do(self, work: Callable[[], object]) -> None:
-        """Have `work` run in Flink's thread, which waits for some; return when it waits again.
+        """Run `work` in Flink's thread, which waits for work; return when the thread waits again.
 
         Raises:
-            BaseException: what `work` raised, if that is over; or what is for the whole program.
+            BaseException: the error of `work`, if it has ended; or an error for the whole program.
         """
         self._work = work
         self.go_on()
 
     def go_on(self) -> None:
-        """Have Flink's thread go on where it waits; see `do`."""
+        """Let Flink's thread go on where it waits; see `do`."""
         if self._thread.ident is None:
             self._thread.start()
         interruption = self._until_it_waits()
@@ -75,7 +75,7 @@ class Turns:
                 self._is_cancelled = self._is_cancelled or interruption is not None
 
     def end(self, last: Callable[[], object]) -> None:
-        """Have the thread end, wherever it waits, and wait for that."""
+        """End the thread, wherever it waits, and join it."""
         self._is_cancelled = True
         self._last = last
         while self.waits_for != "nothing" and self._thread.ident is not None:
@@ -87,14 +87,14 @@ class Turns:
     # In Flink's thread
 
     def wait(self, for_what: Waits) -> None:
-        """Give the turn to the loop until that lets this thread go on."""
+        """Hand control to the loop until it lets this thread go on."""
         self.waits_for = for_what
         self._switch()
         if self._is_cancelled:
             raise self._cancellation()
 
     def ask(self, question: Callable[[], Any]) -> Any:
-        """Have the loop call `question`; return what it gave, or raise what it raised."""
+        """Let the loop call `question`; return its result, or raise its error."""
         self._asked = question
         self._switch()
         self._asked = None
@@ -124,15 +124,15 @@ class Turns:
             del work
             if not self._is_cancelled:
                 self._switch()
-        with suppress(BaseException):  # nobody is left whom it could be told
+        with suppress(BaseException):  # the operator has closed: no caller is left for the error
             self._last()
-        java("java.lang.Thread").detach()  # else Java keeps it, and what it holds, for ever
+        java("java.lang.Thread").detach()  # otherwise Java keeps the thread and its objects forever
         self.waits_for = "nothing"
         self._loops.release()
 
 
 def for_the_program(error: BaseException) -> BaseException | None:
-    """Return what of an error is for the whole program; None for nothing."""
+    """Return the part of an error that is for the whole program; None for none."""
     try:
         reraise_fatal(error)
     except BaseException as urgent:

@@ -1,4 +1,4 @@
-"""What stands for values, keys, records and errors of Python's in Java, and for errors there."""
+"""Tokens for Python's values, keys, records and errors in Java, and Python's errors for Java's."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from asyncwait.toolkit import ByKey, invalid_key
 
 
 class Tokens:
-    """Things that Python keeps, and the words that stand for them in Java."""
+    """Objects that Python keeps, and the tokens that represent them in Java."""
 
     def __init__(self) -> None:
         self._things: dict[str, Any] = {}
@@ -31,7 +31,7 @@ class Tokens:
         return token
 
     def meaning(self, token: Any) -> Any:
-        """Return what stands behind a token; None if it is none."""
+        """Return the object of a token; None for an unknown token."""
         return self._things.get(str(token))
 
     def of_record(self, record: Record) -> str:
@@ -39,25 +39,25 @@ class Tokens:
         return self.of(record)
 
     def of_stored(self, record: Record) -> str:
-        """Return a new token for a record that is to be restored."""
+        """Return a new token for a record to restore."""
         return self.of_record(record)
 
     def stored(self, token: Any) -> Record:
-        """Return the record behind a token that is in a snapshot."""
+        """Return the record of a token in a snapshot."""
         return self.meaning(token)  # type: ignore[no-any-return]
 
     def taken(self, token: Any) -> Any:
-        """Return what stands behind a token, and forget it, with all that it owns."""
+        """Return the object of a token, and forget it with all tokens that it owns."""
         for part in self._parts.pop(str(token), ()):
             self._things.pop(part, None)
         return self._things.pop(str(token), None)
 
     def thrown(self, error: BaseException, owner: str = "") -> Any:
-        """Return what stands for an error of Python's in Java."""
+        """Return a Java exception that represents an error of Python's."""
         return java("java.lang.RuntimeException")(self.of(error, owner))
 
     def through_java(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function for Java to call: what it raises is thrown there as any other error."""
+        """Return a function for Java to call, whose errors are thrown in Java."""
 
         @wraps(function)
         def call(*args: Any) -> Any:
@@ -72,7 +72,7 @@ class Tokens:
 
 
 class Result:
-    """One result, and the record that it is of."""
+    """One result, and its record."""
 
     __slots__ = ("record", "value")
 
@@ -81,9 +81,9 @@ class Result:
 
 
 class Collection:
-    """The results of one call, as a Java collection: they are read when Flink emits them (EL-6).
+    """The results of one call, as a Java collection, which Flink reads when it emits them (EL-6).
 
-    When they were, it holds them no more: Java keeps it for as long as its own collector likes.
+    It drops the results once they are read, because Java's collector may keep it for long.
     """
 
     def __init__(
@@ -106,31 +106,30 @@ class Collection:
         self._on_end()
 
     def isEmpty(self) -> bool:  # noqa: N802 - as Java has it
-        """Say whether there are none."""
+        """Return whether it has no results."""
         return not self.given
 
     def hashCode(self) -> int:  # noqa: N802
-        """Return a number for it."""
+        """Return a hash of its identity."""
         return id(self) % 2**31
 
     def equals(self, other: object) -> bool:
-        """Say whether it is the same."""
+        """Return whether `other` is the same object."""
         return self is other
 
     def toString(self) -> str:  # noqa: N802
-        """Say what it is."""
+        """Return a description."""
         return "the results of a call"
 
 
 class _Ahead:
-    """An iterator that knows whether there is more, as Java's do."""
+    """An iterator that reads one token ahead, because Java asks whether more follow."""
 
     def __init__(self, tokens: Iterator[str], on_end: Callable[[], object]) -> None:
         self._tokens, self._on_end = tokens, on_end
         self._next: str | None = None
 
     def hasNext(self) -> bool:  # noqa: N802
-        """Look one ahead."""
         if self._next is None:
             self._next = next(self._tokens, None)
             if self._next is None:
@@ -139,27 +138,26 @@ class _Ahead:
         return self._next is not None
 
     def next(self) -> Any:
-        """Return the next."""
         token, self._next = self._next, None
         return java("java.lang.String")(token)
 
 
 def java_collection(collection: Collection) -> Any:
-    """Return a collection as Java has it."""
+    """Return a collection as an object of Java."""
     from jpype import JProxy
 
     return JProxy("java.util.Collection", inst=collection, convert=True)
 
 
 def java_null() -> Any:
-    """Return null, as a collection."""
+    """Return Java's null, typed as a collection."""
     from jpype import JObject
 
     return JObject(None, java("java.util.Collection"))
 
 
 _TOKEN = re.compile(r"Record @ \S+ : (\w+(?:@\w+)?)")
-"""How Flink names a record, in key-ordered mode within a wrapper of its own (KO-9)."""
+"""Flink's text for a record; the key-ordered operator wraps the record (KO-9)."""
 
 
 class FlinkFailed(AsyncWaitError, RuntimeError):
@@ -169,7 +167,7 @@ class FlinkFailed(AsyncWaitError, RuntimeError):
 def failure_of(
     record: Record, cause: BaseException | None, attempts: int, sentence: str, *, is_late: bool
 ) -> OperatorError:
-    """Return what a record has failed with, which may be the cause itself."""
+    """Return the error with which a record fails; it may be the cause itself."""
     if isinstance(cause, OperatorError) and cause.record is record:
         return cause.after(attempts)
     failure = CallTimedOut if is_late else CallFailed
@@ -179,16 +177,16 @@ def failure_of(
 
 
 class Failures:
-    """Tells what an error of Java stands for."""
+    """Converts errors of Java."""
 
     def __init__(self, tokens: Tokens, attempts: Any) -> None:
         self._tokens = tokens
         self._attempts = attempts
 
     def of_cluster(self, thrown: Any) -> BaseException:
-        """Return what Flink has told its cluster about (FA-3): a record that failed, mostly.
+        """Return the error that Flink reports to its cluster (FA-3), mostly about a record.
 
-        Flink names the record in a sentence, and gives what its call has raised as the cause.
+        Flink names the record in a sentence, and adds the error of its call as the cause.
         """
         text = str(thrown.getMessage())
         named = _TOKEN.search(text)
@@ -202,7 +200,7 @@ class Failures:
         return failure_of(record, cause, attempts, sentence, is_late=cause is None)
 
     def plain(self, thrown: Any) -> BaseException:
-        """Return what was raised out of Flink: an error of Python's itself, or Java's in words."""
+        """Return the error that Flink has raised: Python's own error, or Java's error in words."""
         from jpype import JClass
 
         if not isinstance(thrown, JClass("java.lang.Throwable")):
@@ -214,7 +212,7 @@ class Failures:
         return failure
 
     def error_of(self, thrown: Any) -> BaseException:
-        """Return what a predicate of the user's is asked about."""
+        """Return the error that a predicate of the user takes."""
         return self._python(thrown) or TimeoutError(str(thrown.getMessage()))
 
     def _python(self, thrown: Any) -> BaseException | None:
@@ -234,7 +232,7 @@ _MARK = "@"
 
 
 class _Key:
-    """A key that is there."""
+    """A key of a record in flight or in a snapshot."""
 
     __slots__ = ("is_stored", "records", "token")
 
@@ -245,11 +243,11 @@ class _Key:
 
 
 class KeyedTokens(Tokens):
-    """Tokens of records with keys: keys that are the same in Python (KEY-8) have the same one.
+    """Tokens of records with keys: keys that are equal in Python (KEY-8) share one token.
 
-    A record or key that was in a snapshot, or is restored from one, is never forgotten: what the
-    state of Flink holds of a key is overwritten only when the key is there again, and all later
-    snapshots hold it until then (KO-12).
+    A record or key that was in a snapshot, or is restored from one, is never forgotten: Flink
+    overwrites the state of a key only when a record of the key comes again, and all snapshots until
+    then contain the old state (KO-12).
     """
 
     def __init__(self, turns: Turns) -> None:
@@ -261,7 +259,7 @@ class KeyedTokens(Tokens):
         self._count = 0
 
     def of_record(self, record: Record) -> str:
-        """Return a new token for a record; it is asked for its key no more.
+        """Return a new token for a record; its key is read only here.
 
         Raises:
             InvalidKey: the key can't be compared with others.
@@ -283,19 +281,19 @@ class KeyedTokens(Tokens):
         return key
 
     def of_stored(self, record: Record) -> str:
-        """Return a new token for a record that is to be restored."""
+        """Return a new token for a record to restore."""
         token = self.of_record(record)
         self.stored(token)
         return token
 
     def stored(self, token: Any) -> Record:
-        """Return the record behind a token that is in a snapshot."""
+        """Return the record of a token in a snapshot."""
         self._stored.add(str(token))
         self._known[key_of(token)].is_stored = True
         return super().stored(token)
 
     def taken(self, token: Any) -> Any:
-        """Return what stands behind a token, and forget it, with its key if that has no other."""
+        """Return the record of a token and forget it, and its key with its last record."""
         thing = self.meaning(token)
         key = self._known.get(key_of(token))
         if str(token) not in self._stored:
@@ -317,5 +315,5 @@ def key_of(token: Any) -> str:
 
 
 def key_selector() -> Any:
-    """Return what tells Flink the key of a record."""
+    """Return the object by which Flink reads the key of a record."""
     return proxy("api.java.functions.KeySelector", {"getKey": key_of})

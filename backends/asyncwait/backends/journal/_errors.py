@@ -37,7 +37,7 @@ class JournalMismatch(JournalError, InvalidConfig):
     """The results belong to other calls: another job, version, or other settings.
 
     Attributes:
-        differs: by name the old and the new value; None where it is not set.
+        differs: by name the old and the new value; None for a value that is not set.
     """
 
     differs: Mapping[str, tuple[str | None, str | None]]
@@ -85,11 +85,11 @@ _DIGEST = (
     'asyncwait journal explain; Journal(..., version="2") overrides it'
 )
 _AROUND = 60
-"""Characters that are shown of a long text before and behind the place where it differs."""
+"""Characters of a long text that are shown before and behind the first difference."""
 
 
 def _change(old: str | None, new: str | None) -> str:
-    """Return both; of long texts the part near the first difference."""
+    """Return both values; of long texts the part near the first difference."""
     pairs = zip(old or "", new or "", strict=False)
     same = next((at for at, (one, other) in enumerate(pairs) if one != other), 0)
     return f"{_near(old, same)}, now {_near(new, same)}"

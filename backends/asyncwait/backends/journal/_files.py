@@ -1,4 +1,4 @@
-"""Files of entries: opened, read through, and searched by key."""
+"""Files of entries: opening, reading through, and searching by key."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -126,7 +126,7 @@ def index_pieces(store: Store, file: EntryFile) -> Iterator[bytes]:
 
 
 def has_index(store: Store, file: EntryFile) -> bool:
-    """Say whether a file has an index that is right."""
+    """Return whether a file has a valid index."""
     if file.index is None:
         return False
     try:
@@ -138,12 +138,12 @@ def has_index(store: Store, file: EntryFile) -> bool:
 
 
 class Scan:
-    """Reads a file entry by entry, checking each, up to the first that is wrong.
+    """Reads a file entry by entry, checking each, up to the first invalid entry.
 
     Attributes:
-        is_torn: whether it ended with an entry that is wrong.
+        is_torn: whether it ended with an invalid entry.
         at: where the next entry would begin.
-        entry: that was read last.
+        entry: the last entry read.
     """
 
     def __init__(self, file: EntryFile, source: BinaryIO) -> None:
@@ -154,7 +154,7 @@ class Scan:
         self._source = source
 
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        """Yield the key of each entry, and where it begins."""
+        """Yield the key of each entry, and its place."""
         read, salt = self._source.read, self._salt
         self._source.seek(self.at)
         while before := read(BEFORE.size):
@@ -169,7 +169,7 @@ class Scan:
             self.at += len(entry)
 
     def _rest(self, before: bytes) -> bytes:
-        """Return payload and checksum, if the length is one."""
+        """Return payload and checksum, if the length is valid."""
         length = int.from_bytes(before[:4], "little")
         if len(before) < BEFORE.size or length > MOST:
             return b""
@@ -178,7 +178,7 @@ class Scan:
 
 
 def scan(store: Store, file: EntryFile) -> tuple[bytes, bool]:
-    """Return the records of all entries of a file that are right, and whether it ends torn."""
+    """Return the records of all valid entries of a file, and whether it ends torn."""
     with store.open(file.name) as source:
         entries = Scan(file, source)
         return b"".join(RECORD.pack(key, at) for key, at in entries), entries.is_torn
@@ -187,7 +187,7 @@ def scan(store: Store, file: EntryFile) -> tuple[bytes, bool]:
 def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
     """Return the records of all entries of a file, and whether it ends torn.
 
-    They are those of its index, if it is sealed; else it is read through.
+    A sealed file is read by its index; any other file is read through.
     """
     if file.index is not None:
         try:
@@ -198,7 +198,7 @@ def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
 
 
 def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | None:
-    """Return an entry, the whole of it; None if it is none of that file, or has another key."""
+    """Return a complete entry; None if the place has no entry of that file, or another key."""
     entry = store.read(file.name, at, _NEAR)
     size = int.from_bytes(entry[:4], "little") + AROUND
     if entry[4 : BEFORE.size] != key or size > MOST + AROUND:
@@ -210,7 +210,7 @@ def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | No
 
 
 def payload_of(entry: bytes) -> bytes:
-    """Return the payload of an entry that is right."""
+    """Return the payload of a valid entry."""
     return entry[BEFORE.size : -CHECK_BYTES]
 
 
@@ -278,7 +278,7 @@ class Index:
 
     Attributes:
         size: bytes of all files.
-        torn: number of files that end with a wrong entry, or before the first.
+        torn: number of files that end with an invalid entry, or before the first.
     """
 
     def __init__(self, store: Store, owner: Owner) -> None:
@@ -339,6 +339,6 @@ class Index:
         return None
 
     def drop(self, key: bytes, file: EntryFile) -> None:
-        """Ignore a wrong entry from now on. Another file may have a right one."""
+        """Ignore an invalid entry from now on. Another file may have a valid one."""
         if self._places.pop(key, None) is None:
             self._wrong.add((file.name, key))

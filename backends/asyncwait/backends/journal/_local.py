@@ -337,7 +337,6 @@ def write_all(file: int, data: bytes | bytearray) -> None:
 
 
 def _pread(file: int, begin: int, length: int) -> bytes:
-    """Read up to `length` bytes."""
     data = os.pread(file, length, begin)
     while len(data) < length and (more := os.pread(file, length - len(data), begin + len(data))):
         data += more

@@ -56,7 +56,7 @@ _EXACT: dict[type, Callable[[Any], bytes]] = {
     bytes: bytes,
     **dict.fromkeys(map(type, (True, None, ..., NotImplemented)), lambda each: b"%a" % each),
 }
-"""Plain values as bytes: those of different types are different, and so are 0.0 and -0.0."""
+"""Plain values as bytes: values of different types differ, and so do 0.0 and -0.0."""
 
 _DATA: dict[type, Callable[[Any], Iterable[tuple[Any, Any]]]] = {
     str: lambda thing: [(0, str.__str__(thing))],
@@ -265,7 +265,7 @@ class _Walk:
             self._add(each, f"{path}.{name}")
 
     def _hold(self, module: ModuleType) -> None:
-        """Add a module; of its values those count that code names, see `_use_named`."""
+        """Add a module; only its values that code names count, see `_use_named`."""
         self._tag("module", module.__name__)
         self._held.setdefault(module.__name__, module)
         if (origin := origin_of(vars(module))) is not None:
@@ -409,7 +409,7 @@ class _Walk:
             names = [name for name, each in vars(kind).items() if isinstance(each, _IN_C)]
             self._add_attributes({name: getattr(thing, name) for name in names}, path)
         elif kind.__name__ == "Broadcast" and kind.__module__.startswith("pyspark."):
-            self._add(thing.value, path)  # Its pickle holds a number only.
+            self._add(thing.value, path)  # Its pickle has only a number.
         elif kind in _DATA:
             self._add_pairs(_DATA[kind](thing), path)
         else:
@@ -500,7 +500,7 @@ class _Walk:
 
 
 def _order(thing: Any) -> str:
-    """Return what sorts members of a set in each process alike, whatever their hashes are."""
+    """Return a sort key for members of a set that is equal in each process, unlike hashes."""
     if isinstance(thing, frozenset):
         return repr(sorted(map(_order, thing)))
     return f"{type(thing).__name__} {getattr(thing, '__qualname__', repr(thing))}"

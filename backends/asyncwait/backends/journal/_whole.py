@@ -174,7 +174,6 @@ class _Seen:
         self._failures: dict[bytes, Failure] = {}
 
     def add(self, key: bytes, entry: bytes) -> None:
-        """Count a valid entry."""
         self._keys[key[0]] += key
         if (failure := decode_failure(key, payload_of(entry))) is not None:
             self._failures[failure.key] = failure
@@ -236,7 +235,7 @@ def compact(path: str) -> JournalSummary:
         path: of the journal, as for `Journal`.
 
     Returns:
-        the new content.
+        The new content.
 
     Raises:
         JournalCorrupt: the folder has no journal, or the owner of a file is unreadable.
@@ -271,7 +270,7 @@ def drop_failures(path: str) -> JournalSummary:
 
 
 def compact_if_many(store: Store, owner: Owner) -> None:
-    """Merge many loose files, with the merged files that are not longer than they are."""
+    """Merge many loose files, and merged files that are not longer than these together."""
     loose = [size for name, size in entry_files(store).items() if name.endswith(LOOSE)]
     if len(loose) > MANY_FILES or sum(loose) > MANY_BYTES:
         _merge(store, owner, is_whole=False)
@@ -307,8 +306,8 @@ def _merge_once(store: Store, owner: Owner, *, is_whole: bool, drops_failures: b
 def _chosen(store: Store, *, is_whole: bool) -> dict[str, int]:
     """Return the files to merge, and their bytes: all loose files that are final.
 
-    Of the merged files all, or those that are not longer than the others together; so few files
-    remain, and each entry is rewritten few times.
+    All merged files are added, or only those not longer than the chosen files together; so few
+    files remain, and each entry is rewritten few times.
     """
     sizes = entry_files(store)
     final = {name: size for name, size in sizes.items() if store.is_final(name)}
@@ -347,7 +346,7 @@ def _write(entries: Iterator[tuple[bytes, bytes]], owner: Owner, write: Write) -
 def _entries(
     store: Store, files: list[EntryFile], spots: list[bytearray], *, drops_failures: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield all entries in the order of their keys, each key once: the last one that is right."""
+    """Yield all entries in the order of their keys, each key once: its last valid entry."""
     for some in spots:
         for key, same in groupby(sorted(_SPOT.iter_unpack(some)), itemgetter(0)):
             for _, number, at in reversed(list(same)):

@@ -27,12 +27,12 @@ from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, JoinableTasks, Store, runnin
 
 
 class Cached(OpenTable):
-    """A table with a cache in front, or none, where all who want a key share one request for it.
+    """A table with an optional cache; all lookups of a key share one request for it.
 
     Args:
         table: opened by `open`, closed by `close`.
-        store: what is kept of it; an earlier one of the same table may have filled it.
-        policy: how long and how often it is asked.
+        store: its cached rows; an earlier lookup of the same table may have filled it.
+        policy: deadline, retries and batches of its requests.
     """
 
     def __init__(self, table: Table, store: Store, policy: Policy) -> None:
@@ -42,11 +42,12 @@ class Cached(OpenTable):
         self._store = store
         self._entries = self._store.entries
         self.is_last: Callable[[], bool] = lambda: False
-        """Tells whether no further key will be asked for before there are answers; set it before
-        `open`."""
+        """Returns whether no further key will be requested before answers come; set it before
+        `open`.
+        """
 
     async def open(self) -> None:
-        """Open the table, and a group of tasks round all until `close`."""
+        """Open the table, and a task group until `close`."""
         await self._table.open()
         loop = running_loop()
         self._clock = loop.time
@@ -62,10 +63,10 @@ class Cached(OpenTable):
         )
 
     async def close(self, error: BaseException | None = None) -> None:
-        """End what is under way, wait for it, and close the table; no lookup begins meanwhile.
+        """End the running loads, wait for them, and close the table; no lookup begins meanwhile.
 
         Args:
-            error: with which it is left; what closing raises is a note on that.
+            error: with which it is left; an error of closing becomes a note on it.
         """
         self._loads.close()
         self._entries = {}  # so that `peek` finds nothing, and no hit costs a look at `closed`
@@ -75,7 +76,7 @@ class Cached(OpenTable):
         self._loads.hurry()
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key that is kept, or has none whatever the table holds."""
+        """Return the rows of a cached key, or of a key that no table can have."""
         place = key if type(key) in PLAIN_KEYS else place_of(key)
         figures = self.figures
         try:
@@ -99,18 +100,18 @@ class Cached(OpenTable):
         return entry.results
 
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
-        """Return the rows of each key; what one of them fails with is raised at once."""
+        """Return the rows of each key; the failure of any key is raised at once."""
         rows: list[Any] = await self._look_up(require_keys(keys), at_once=True)
         return rows
 
     async def outcomes(
         self, keys: Sequence[Any], times: Sequence[int] | None = None
     ) -> list[Outcome]:
-        """Return the rows of each key, or what it has failed with after all its retries.
+        """Return the rows of each key, or its failure after all retries.
 
         Args:
-            keys: which may repeat, unless there is `times`.
-            times: how many rows have each of them; None for one.
+            keys: may repeat, unless `times` is set.
+            times: number of rows with each key; None for one.
 
         Raises:
             CallFailed: a key can't be hashed, or compared with itself.
@@ -122,7 +123,7 @@ class Cached(OpenTable):
         self, keys: Sequence[Any], times: Sequence[int] | None = None, *, at_once: bool
     ) -> list[Outcome]:
         if self._loads.closed.is_set():
-            await anyio.lowlevel.checkpoint()  # for who tries again for ever, and never waits
+            await anyio.lowlevel.checkpoint()  # for a caller that retries forever
             raise table_closed()
         places = places_of(keys)
         found, missing = self._find(dict(zip(places, keys, strict=True)))
@@ -152,7 +153,7 @@ class Cached(OpenTable):
         return self.figures.told(len(self._store.entries), self._store.evictions)
 
     def _find(self, distinct: dict[Any, Any]) -> tuple[dict[Any, Outcome], dict[Any, Any]]:
-        """Return what is kept, and the keys of all else, by stand-in; one access for each."""
+        """Return the cached rows, and all other keys, by stand-in; one access for each."""
         found: dict[Any, Outcome] = {}
         if distinct.pop(NULL_KEY, NULL_KEY) is not NULL_KEY:
             found[NULL_KEY] = NO_ROWS

@@ -1,8 +1,8 @@
-"""Values on their way to the pool and back: in chunks, each of which is one value to the pool.
+"""Values on their way to the pool and back: in chunks, each of which is one value of the pool.
 
-A chunk holds what the source gives without a wait, so that a quick source makes few calls, and no
-value of a slow one waits for the next. Only values are counted, never chunks: so many of them are
-in flight at most as the capacity says, whatever their chunks are like.
+A chunk contains the values that the source yields without waiting, so a fast source makes few
+calls, and no value of a slow source waits for the next. The capacity bounds the number of values in
+flight, not the number of chunks, whatever their sizes.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from asyncwait.toolkit import PlainSource, no_end_in_disguise, running_loop, run
 A = TypeVar("A")
 
 SHARE = 4
-"""So many chunks the capacity has room for at least: while one is read, others are under way."""
+"""Smallest number of chunks that fit into the capacity: while one is read, others are in flight."""
 
 LARGEST = 500
-"""Values in a chunk at most; with more of them, a value costs hardly less."""
+"""Largest number of values in a chunk; with more, a value costs hardly less."""
 
 
 class Room:
@@ -34,12 +34,12 @@ class Room:
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
         self.chunk = max(1, min(LARGEST, capacity // SHARE))
-        """Values in a chunk at most."""
+        """Largest number of values in a chunk."""
         self.inside = 0
         self.core: Core
-        """Of the pool; its bell `room` wakes the feeder."""
+        """The pool's core; its bell `room` wakes the feeder."""
         self.hurry: Callable[[], None] = lambda: None
-        """Called when keys that wait for others would do so in vain."""
+        """Called when waiting for further keys would be in vain."""
         self._has_ended = False
 
     def wake(self) -> None:
@@ -47,7 +47,7 @@ class Room:
             self.core.room.ring()
 
     def consumer_waits(self) -> None:
-        """Wake the feeder if it has any room: the consumer waits, and makes no more."""
+        """Wake the feeder if it has any room: the consumer waits, and makes no more room."""
         if self.inside < self.capacity:
             self.core.room.ring()
         else:
@@ -58,7 +58,7 @@ class Room:
         self.hurry()
 
     def is_last(self) -> bool:
-        """Tell whether no value will come before a value inside has been looked up."""
+        """Return whether no value will come before a value in flight has been looked up."""
         is_full = self.inside >= self.capacity
         return self._has_ended or (is_full and self.core.output.sleeper is not None)
 
@@ -89,7 +89,7 @@ class ChunkFeeder(PlainFeeder):
         with no_end_in_disguise():
             while True:
                 wanted = min(space.chunk, space.capacity - space.inside)
-                # In place, so that what was read before the source has raised is there.
+                # In place, to keep the values that were read before the source raised.
                 self._chunk.extend(islice(values, wanted))
                 is_over = len(self._chunk) < wanted
                 space.inside += len(self._chunk)
@@ -98,10 +98,10 @@ class ChunkFeeder(PlainFeeder):
                     return
 
     def _gather(self, value: Any) -> bool:
-        """Take a value of a source that may wait before the next; return what `read` does."""
+        """Take a value of a source that may wait before the next; return the result of `read`."""
         chunk = self._chunk
         if not chunk:
-            self._soon(self._flush)  # which is when the source waits
+            self._soon(self._flush)  # that is, when the source waits
         chunk.append(value)
         self._space.inside += 1
         if len(chunk) >= self._space.chunk:
@@ -129,7 +129,7 @@ def _runs_soon() -> Callable[[Callable[[], None]], object]:
 
 
 def _as_in_a_task(function: Callable[[], None]) -> None:
-    """Run what may start tasks of anyio: it knows asyncio by a task, and a callback is in none."""
+    """Run a function that may start tasks of anyio, which requires a current asyncio task."""
     known: Any = sys.modules.get("sniffio")
     if known is None:
         function()
@@ -144,13 +144,13 @@ def _as_in_a_task(function: Callable[[], None]) -> None:
 class LookupResults(Generic[A]):
     """Values with the rows of their keys, in input order, for one consumer at a time.
 
-    Cancelling a wait for the next one loses none, and a failure is raised again by each further
+    Cancelling a wait for the next value loses none, and a failure is raised again by each further
     read.
 
     Args:
-        chunks: of the pool: each is how many values it was, and what they came to.
+        chunks: results of the pool: for each chunk its number of values, and their results.
         room: for values.
-        told: gives the figures of the table.
+        told: returns the figures of the table.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class LookupResults(Generic[A]):
         space = self._space
         core = space.core
         if core.closed:
-            self._pairs = iter(())  # Nothing comes out behind a failure, or when it was left.
+            self._pairs = iter(())  # Nothing comes out after a failure, or after leaving.
         while True:
             for pair in self._pairs:
                 space.inside -= 1
@@ -181,11 +181,11 @@ class LookupResults(Generic[A]):
                 count, pairs = await self._chunks.__anext__()
             except OperatorError as failure:
                 reason = failure.__cause__
-                if isinstance(reason, OperatorError):  # which names the key, and not the chunk
+                if isinstance(reason, OperatorError):  # the cause names the key, not the chunk
                     raise reason from reason.__cause__
                 raise
             self._pairs = iter(pairs)
-            space.inside -= count - len(pairs)  # those that an inner join leaves out
+            space.inside -= count - len(pairs)  # values that an inner join drops
 
     def statistics(self) -> LookupStatistics:
         """Return the present figures."""

@@ -10,14 +10,14 @@ from anyio import CancelScope, CapacityLimiter, to_thread
 T = TypeVar("T")
 
 READ_AT_ONCE = 10_000
-"""Rows that are fetched in one go where a table is read whole."""
+"""Number of rows fetched at once when a table is read whole."""
 
 
 class Connections:
     """Connections that are used by one thread each at a time, and by several in turn.
 
-    A statement that has begun runs to its end, whatever is cancelled meanwhile: there is no way to
-    stop it that all drivers have.
+    A statement that has begun runs to its end despite a cancellation, because not all drivers can
+    stop a statement.
     """
 
     def __init__(self, connect: Callable[[], Any], limit: int) -> None:
@@ -26,7 +26,7 @@ class Connections:
         self._idle: list[Any] = []
 
     def open(self) -> None:
-        """Get ready, on the loop that is to wait for the threads."""
+        """Prepare, on the loop that will wait for the threads."""
         self._limiter = CapacityLimiter(self._limit)
 
     async def run(self, job: Callable[[Any], T]) -> T:
@@ -52,7 +52,7 @@ class Connections:
         return result
 
     async def close(self) -> None:
-        """Close the idle connections: after the last request all are idle."""
+        """Close the idle connections: after the last request, all connections are idle."""
         await to_thread.run_sync(self._close, limiter=self._limiter)
 
     def _close(self) -> None:
@@ -60,7 +60,7 @@ class Connections:
             self._idle.pop().close()
 
     async def all_rows(self, statement: str) -> AsyncIterator[Any]:
-        """Give all rows of a statement, some at a time, by a connection of their own.
+        """Yield all rows of a statement, some at a time, with a connection of their own.
 
         Raises:
             Exception: connecting or the driver raised.
@@ -74,7 +74,7 @@ class Connections:
                 for row in rows:
                     yield row
         finally:
-            with CancelScope(shield=True), suppress(Exception):  # It may be broken.
+            with CancelScope(shield=True), suppress(Exception):  # The connection may be broken.
                 await in_thread(connection.close)
 
 
@@ -85,5 +85,5 @@ def fetch(connection: Any, statement: str, parameters: Sequence[Any] = ()) -> li
         rows: list[Any] = cursor.fetchall()
     rollback = getattr(connection, "rollback", None)  # not every database has transactions
     if rollback is not None:
-        rollback()  # so that the next statement sees what others have written meanwhile
+        rollback()  # so that the next statement sees later writes of others
     return rows

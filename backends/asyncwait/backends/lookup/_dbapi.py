@@ -1,4 +1,4 @@
-"""Tables of any database that has a driver of the DB-API (PEP 249)."""
+"""Tables of any database with a driver of the DB-API (PEP 249)."""
 
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -14,27 +14,28 @@ _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}
 _KEYS = "{keys}"
 
 _WRITES = re.compile(r"\s*(DELETE|UPDATE|INSERT|MERGE|REPLACE|TRUNCATE|DROP)\b", re.IGNORECASE)
-"""Statements that give no rows, and change some."""
+"""Statements that return no rows, and change some."""
 
 
 class DbApiTable:
     """A table that a statement reads.
 
     Args:
-        connect: a function without arguments that connects, as the driver does it. A connection is
-            used by one thread at a time, and by several in turn.
-        statement: selects the rows of many keys, with `{keys}` where their list belongs, say
+        connect: a function without arguments that opens a connection of the driver. One thread at a
+            time uses a connection, and several in turn.
+        statement: selects the rows of many keys, with `{keys}` in place of their list, for example
             `SELECT id, name, town FROM users WHERE id IN ({keys})`. The first columns of each row
-            are its key, as many as the key has parts; the row is the others, as a tuple.
-        paramstyle: of the driver: "qmark", "format" or "pyformat"; it is in the driver's module
+            are its key, as many as the key has parts; the other columns are the row, as a tuple.
+        paramstyle: of the driver: "qmark", "format" or "pyformat"; the driver's module has it
             under that name.
-        max_keys: keys in one statement at most; more are read by several, one after the other.
-        connections: statements at one time at most.
-        whole: the statement without its condition, for `Full`; None for not to be read whole.
-        key_parts: of how many columns the key is, where the table is read whole.
+        max_keys: largest number of keys in one statement; several statements read more keys, one
+            after the other.
+        connections: largest number of concurrent statements.
+        whole: the statement without its condition, for `Full`; None if `Full` is not used.
+        key_parts: number of columns of the key, if the table is read whole.
 
     Raises:
-        InvalidConfig: an argument is wrong.
+        InvalidConfig: an argument is invalid.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class DbApiTable:
         self._connections = Connections(connect, connections)
 
     async def open(self) -> None:
-        """Get ready; the first statement connects."""
+        """Prepare; the first statement connects."""
         self._connections.open()
 
     async def close(self) -> None:
@@ -77,7 +78,7 @@ class DbApiTable:
         """Read the rows of `keys`.
 
         Raises:
-            ValueError: the keys are not of one length.
+            ValueError: the keys have different lengths.
             Exception: the driver raised.
         """
         parts = {len(key) if isinstance(key, tuple) else 1 for key in keys}

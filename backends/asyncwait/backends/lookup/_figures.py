@@ -6,58 +6,58 @@ from statistics import fmean, quantiles
 from msgspec import Struct
 
 LAST = 1_000
-"""So many requests count for sizes and times: those of the last minutes, not of last week."""
+"""Number of the latest requests that count for sizes and times."""
 
 
 class LookupStatistics(Struct, frozen=True):
     """The figures of a lookup: hits + shared + loads + stale + null_keys = rows, at any moment.
 
-    A row is counted when it is looked up, whatever comes of it; how often it is tried does not
-    matter. It is `stale` instead of `shared` or `loads` once it has been given old rows.
+    A row counts when it is looked up, whatever its outcome or its number of attempts. It counts as
+    `stale` instead of `shared` or `loads` once it has got stale rows.
     """
 
     rows: int = 0
     """Rows that were looked up."""
     hits: int = 0
-    """Those that were answered at once from what is kept."""
+    """Rows that got cached rows at once."""
     shared: int = 0
-    """Those that wait, or waited, for a request which another row has begun."""
+    """Rows that wait, or waited, for a request which another row has begun."""
     loads: int = 0
-    """Those whose key was asked for because of them."""
+    """Rows that have begun a request for their key."""
     stale: int = 0
-    """Those that were given rows that are no longer good, since the table failed."""
+    """Rows that got stale rows of the table, because the table failed."""
     null_keys: int = 0
-    """Those whose key no row can have: it is null, has a null in it, or is NaN."""
+    """Rows whose key the table cannot have: it is null, has a null in it, or is NaN."""
     misses: int = 0
-    """Those, of all but the null keys, for whose key the table has no row."""
+    """Rows without a null key for whose key the table has no row."""
     in_flight: int = 0
-    """Those that wait for an answer."""
+    """Rows that wait for an answer."""
     failures_handled: int = 0
-    """Those that have failed, and are left out or have other rows, as `on_error` says."""
+    """Rows that have failed, and are dropped or have other rows, as `on_error` says."""
     requests: int = 0
-    """Calls of the table that were begun, in the background too; with `Full`, readings of it."""
+    """Calls of the table that were begun, also in the background; with `Full`, readings of it."""
     failed_requests: int = 0
-    """Those that raised, or answered what is no answer."""
+    """Requests that raised, or returned an invalid answer."""
     refreshes: int = 0
-    """Keys, or with `Full` the table, that were read again in the background."""
+    """Keys that were read again in the background; with `Full`, such readings of the table."""
     evictions: int = 0
-    """Keys that had to go to make room."""
+    """Keys that were evicted from the cache."""
     keys: int = 0
-    """Keys that are kept."""
+    """Keys in the cache."""
     mean_batch: float = 0.0
     """Keys in a request, on average."""
     max_batch: int = 0
     """Keys in the largest request."""
     latency_p50: float | None = None
-    """Seconds that half of the requests took at most; None before there is one."""
+    """Seconds within which half of the requests ended; None before the first one."""
     latency_p99: float | None = None
-    """Seconds that 99 in 100 of them took at most."""
+    """Seconds within which 99 in 100 requests ended."""
     age: float | None = None
     """Seconds since the reading of the present copy began, with `Full`."""
 
 
 class Figures:
-    """The same while it is counted."""
+    """The figures of a lookup while they are counted."""
 
     def __init__(self) -> None:
         self.rows = self.hits = self.shared = self.loads = self.stale = self.null_keys = 0
@@ -67,7 +67,7 @@ class Figures:
         self._seconds: deque[float] = deque(maxlen=LAST)
 
     def answered(self, size: int, seconds: float) -> None:
-        """Note a request that has ended, and not because it was cancelled."""
+        """Note a request that has ended without being cancelled."""
         self._sizes.append(size)
         self._seconds.append(seconds)
 

@@ -3,10 +3,10 @@
     begun ── it gathers ── the table answers ──────────── ended: all that wait have answers
                        └── no lookup waits any more ───── ended: cancelled
 
-A load of a key is shared, until one of those that wait has waited for it as long as may be: then
-those that come later begin another one, so that a table that hangs once is not down for as long as
-lookups wait. A load begins in the context in which the lookup was opened, for it may serve rows of
-any caller. Without batches no load waits for further keys.
+A load of a key is shared until a lookup has waited for it until its deadline. Later lookups then
+begin another load, so that a table that hangs once is not down for as long as lookups wait. A load
+begins in the context in which the lookup was opened, because it may serve rows of any caller.
+Without batches no load waits for further keys.
 """
 
 from collections.abc import Callable, Iterable
@@ -31,17 +31,17 @@ from asyncwait.toolkit import (
 )
 
 Read: TypeAlias = dict[Any, tuple[Any, ...] | Exception]
-"""By stand-in: what a table has for a key, or what has failed."""
+"""By stand-in: the rows of the table for a key, or its failure."""
 
 
 class Load(Struct, eq=False):
     """A request to the table.
 
     Args:
-        keys: the same, as Python tells them apart; empty unless the load gathers keys.
+        keys: keys that Python distinguishes; empty unless the load gathers keys.
         background: whether it goes on although no lookup waits for it.
-        is_asking: whether the table has been asked.
-        answers: what it came to; None before its end, and if it was cancelled.
+        is_asking: whether the table has been called.
+        answers: its answers; None before its end, and if it was cancelled.
     """
 
     asked: dict[Any, Any]
@@ -55,19 +55,19 @@ class Load(Struct, eq=False):
     full: anyio.Event = field(default_factory=anyio.Event)
 
     def cancel(self) -> None:
-        """Give it up, as its loop cancels a call (CANCEL-1)."""
+        """Cancel it, as its loop cancels a call (CANCEL-1)."""
         self.scope.cancel()
 
 
 class Loads:
-    """The loads of one table that are under way.
+    """The running loads of one table.
 
     Args:
-        table: opened.
-        keep: called with stand-in, rows, and the moments of asking and of the answer, for each key
+        table: the opened table.
+        keep: called with stand-in, rows, and the times of request and answer, for each key
             that was read.
-        batch: how loads gather keys; None for not at all.
-        is_last: tells whether no key will be asked for before there are answers.
+        batch: how loads gather keys; None for no gathering.
+        is_last: returns whether no key will be requested before answers come.
     """
 
     def __init__(
@@ -93,27 +93,27 @@ class Loads:
         self._places = anyio.Semaphore(batch.in_flight if batch else 1)
         self._gathering: Load | None = None
         self.by_key: dict[Any, Load] = {}
-        """The load that each key is in, by stand-in."""
+        """The load of each key, by stand-in."""
         self.closed = anyio.Event()
-        """Set before what is under way is given up, so that nothing is begun meanwhile."""
+        """Set before the running loads are cancelled, so that none begins meanwhile."""
 
     def require_open(self) -> None:
-        """Refuse a lookup in a table that is being closed, or is closed.
+        """Refuse a lookup in a table that is closing or closed.
 
         Raises:
-            RuntimeError: it is.
+            RuntimeError: the table is closing or closed.
         """
         if self.closed.is_set():
             raise table_closed()
 
     def begin(self, asked: dict[Any, Any], *, background: bool = False) -> None:
-        """Have keys loaded, none of which is in a load.
+        """Load keys, none of which is in a load.
 
         Raises:
             RuntimeError: the table is closed.
         """
         self.require_open()
-        # A key that stands for itself is equal to no other.
+        # A key that is its own stand-in is equal to no other key.
         if self._batch is None and all(map(is_, asked, asked.values())):
             self._start(asked, background)
             return
@@ -125,7 +125,7 @@ class Loads:
             self.hurry()
 
     def hurry(self) -> None:
-        """Have the load that gathers wait for no time, but for its place, where it has none yet."""
+        """End the gathering of the present load, which then waits only for its place."""
         if self._gathering is not None:
             self._gathering.full.set()
 
@@ -166,13 +166,13 @@ class Loads:
             for load in loads:
                 load.waiting -= 1
                 if not (load.waiting or load.background or load.ended.is_set()):
-                    self._forget(load)  # who asks for its keys now does not wait for its clean-up
+                    self._forget(load)  # a later lookup of its keys does not wait for its clean-up
                     load.cancel()
 
     def give_up(self, loads: Iterable[Load]) -> None:
         """End the sharing of requests for which a lookup has waited until its deadline.
 
-        Lookups that still wait keep them. A load that waits for its place is not to blame.
+        Lookups that still wait keep them. A load that waits for its place is not at fault.
         """
         for load in loads:
             if load.is_asking and not load.ended.is_set():
@@ -182,7 +182,7 @@ class Loads:
                     load.cancel()
 
     def close(self) -> None:
-        """Give all of them up, and begin no more."""
+        """Cancel all loads, and begin no more."""
         self.closed.set()
         for load in self._running:
             load.cancel()
@@ -202,7 +202,7 @@ class Loads:
             load.ended.set()
 
     async def _gathered(self, load: Load, seconds: float) -> Read:
-        """Wait until a load is full, or has waited for long enough, and for its place; then ask."""
+        """Wait until a load is full, or its time is over, and for its place; then request."""
         with anyio.move_on_after(seconds):
             await load.full.wait()
         async with self._places:
@@ -216,7 +216,7 @@ class Loads:
                 del self.by_key[key]
 
     async def _answers(self, load: Load) -> Read:
-        """Ask the table, and keep what it answers; what it raises is the answer for each key."""
+        """Call the table, and cache its answers; an error is the answer for each key."""
         asked, asked_at = load.asked, self._loop.time()
         load.is_asking = True
         answers: Read
@@ -242,9 +242,9 @@ class Loads:
 
 
 def _clashes(key: Any, others: set[Any]) -> bool:
-    """Tell whether a table can't answer for a key and others by one mapping.
+    """Return whether one mapping can't hold the answers for a key and other keys.
 
-    To it 1 is True, and there is no place for keys of one hash that can't be compared.
+    A mapping takes 1 for True, and it can't hold keys with equal hashes that can't be compared.
     """
     try:
         return key in others

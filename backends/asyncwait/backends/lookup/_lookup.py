@@ -1,4 +1,4 @@
-"""A stream of values, each with the rows of a table that belong to it."""
+"""A stream of values, each with the rows of a table for its key."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager
@@ -108,7 +108,7 @@ class _ChunkLookup(Generic[A]):
         rows = handler(value, failure)
         if not is_collection(rows):
             return settled("on_error", rows)
-        if isinstance(rows, Mapping):  # Its keys would be taken for rows.
+        if isinstance(rows, Mapping):  # The keys of a mapping would be taken for rows.
             raise TypeError(f"expected rows, got {shown(rows)}; return [row] for one row")
         return rows
 
@@ -130,40 +130,41 @@ async def lookup(
     on_error: OnError[A] | None = None,
     batch: Batch | None = None,
 ) -> AsyncGenerator[LookupResults[A]]:
-    """Give each value of `source` with the rows of `table` that belong to it.
+    """Yield each value of `source` with the rows of `table` for its key.
 
-    Values are looked up in chunks, each of which is what the source gives without a wait; a chunk
-    whose keys are all kept makes no request. The table is one of now: what it is changed to later,
-    a value that has come out does not learn.
+    Values are looked up in chunks of values that the source yields without waiting; a chunk whose
+    keys are all cached makes no request. The table is read at the time of the lookup: a value that
+    has come out does not learn of later changes.
 
     Args:
         source: the values; closed on every way out.
-        table: it is opened before the first value is read, and closed with the context.
-        key: gives the key of a value; None where the value is the key.
-        how: "left" gives a value without rows an empty sequence; "inner" leaves it out. A key that
-            is None, or a tuple with None in it, has no rows, and the table is not asked.
-        mode: "ordered" gives values in input order; "unordered" gives a chunk as soon as all of its
-            keys are decided, though an earlier one is not.
-        cache: what is kept; None for nothing, but requests for one key are shared all the same.
-        capacity: values read, and not yet taken by the consumer, at most.
+        table: opened before the first value is read, and closed with the context.
+        key: returns the key of a value; None if the value is the key.
+        how: "left" gives a value without rows an empty sequence; "inner" drops it. A key that
+            is None, or a tuple with None in it, has no rows, and causes no request.
+        mode: "ordered" yields values in input order; "unordered" yields a chunk as soon as all its
+            keys are decided, even if an earlier chunk is not.
+        cache: the policy of the cache; None for no cache, but requests for one key are still
+        shared.
+        capacity: largest number of values read, and not yet taken by the consumer.
         timeout: seconds from the first request for a value to its deadline; None for none.
-        retry: how requests that fail are repeated; None for not at all.
-        retry_missing: the same for keys without rows.
-        on_error: what becomes of a value whose key has failed after all retries, is late, or can't
-            be told: "fail" ends the stream with the error, and so does None; "skip" leaves the
-            value out; a plain function of value and error gives the rows in their place, any
-            iterable of them, or None for the error.
-        batch: how keys of several chunks gather for one request, where the source is slow; None for
-            a request for each chunk. A key waits no longer than `max_wait` while there is a place,
-            and for nothing where the source has ended.
+        retry: how failed requests are repeated; None for never.
+        retry_missing: how requests for keys without rows are repeated; None for never.
+        on_error: treatment of a value whose key has failed after all retries, is late, or can't
+            be computed: "fail" ends the stream with the error, and so does None; "skip" drops the
+            value; a plain function of value and error returns other rows for it, as any
+            iterable, or None for the error.
+        batch: how keys of several chunks gather for one request, if the source is slow; None for
+            a request for each chunk. A key waits at most `max_wait` while a request may begin,
+            and not at all when the source has ended.
 
     Returns:
-        An async context manager that gives an async iterator of pairs of a value and its rows. They
-        are shared by all values with that key: change none of them.
+        An async context manager that gives an async iterator of pairs of a value and its rows. All
+        values with one key share the rows: do not change them.
 
     Raises:
-        InvalidConfig: an argument is wrong; on entering, and the source is closed.
-        MissingExtra: there is a cache, and cachetools is not installed; the same.
+        InvalidConfig: an argument is invalid; on entering, and the source is closed.
+        MissingExtra: `cache` is set, and cachetools is not installed; on entering, too.
     """
     async with aclosing(PlainSource(source)) as values:
         if key is not None and not is_plain_function(key, 1):

@@ -1,4 +1,4 @@
-"""Opening a table to look up in."""
+"""Opening a table for lookups."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from asyncwait.toolkit import Store, entered_once
 
 
 def kept_by(cache: Cache | Full | None) -> Store | Copy:
-    """Return where such a cache keeps rows; there are none yet.
+    """Return an empty store for such a cache.
 
     Raises:
         MissingExtra: cachetools is not installed, and is needed.
@@ -24,17 +24,17 @@ def kept_by(cache: Cache | Full | None) -> Store | Copy:
 def tabled(
     table: Table, cache: Cache | Full | None, policy: Policy, kept: Any = None
 ) -> Cached | Whole:
-    """Return what looks up in a table as a cache says.
+    """Return the lookups in a table with such a cache.
 
     Args:
-        table: to look up in.
-        cache: what is kept of it.
-        policy: how long and how often it is asked.
-        kept: of `kept_by`; it may be handed on from one to the next. None for a new one.
+        table: the table.
+        cache: the policy of the cache.
+        policy: deadline, retries and batches of the requests.
+        kept: a store of `kept_by`, which several lookups may use in turn. None for a new one.
 
     Raises:
-        InvalidConfig: one of the three is wrong, or they don't go together.
-        MissingExtra: there is a cache, and cachetools is not installed.
+        InvalidConfig: an argument is invalid, or they exclude each other.
+        MissingExtra: `cache` is set, and cachetools is not installed.
     """
     require_table(table)
     if isinstance(cache, Full):
@@ -65,25 +65,26 @@ async def open_table(
     retry_missing: Retry | None = None,
     batch: Batch | None = None,
 ) -> AsyncGenerator[OpenTable]:
-    """Open a table, to look up in it until the context is left.
+    """Open a table for lookups until the context is left.
 
     Args:
-        table: it is closed with the context.
-        cache: what is kept; None for nothing, but requests for one key are shared all the same.
+        table: closed with the context.
+        cache: the policy of the cache; None for no cache, but requests for one key are still
+        shared.
         timeout: seconds from a lookup's first request to its deadline; None for none.
-        retry: how requests that fail are repeated; None for not at all.
-        retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
-            for not at all.
-        batch: how keys of several lookups gather for one request; None for not at all. `split` must
-            be False, for a table fails key by key.
+        retry: how failed requests are repeated; None for never.
+        retry_missing: how requests for keys without rows are repeated, `max_attempts` times in all;
+            None for never.
+        batch: how keys of several lookups gather for one request; None for no gathering. `split`
+            must be False, because a table fails key by key.
 
     Returns:
         An async context manager that gives an `OpenTable`.
 
     Raises:
-        InvalidConfig: an argument is wrong.
-        MissingExtra: there is a cache, and cachetools is not installed.
-        Exception: opening the table raised it, or closing, and the body nothing (END-18).
+        InvalidConfig: an argument is invalid.
+        MissingExtra: `cache` is set, and cachetools is not installed.
+        Exception: opening the table raised it, or closing, if the body raised nothing (END-18).
     """
     opened = tabled(table, cache, Policy(timeout, retry, retry_missing, batch))
     await opened.open()

@@ -1,4 +1,4 @@
-"""A table in Redis; it needs the extra `redis`, and a loop of asyncio."""
+"""A table in Redis; it requires the extra `redis`, and an asyncio loop."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
@@ -17,24 +17,24 @@ Form: TypeAlias = Literal["text", "bytes", "json", "hash"]
 class RedisTable:
     """Values in Redis, one row for each key.
 
-    Strings are read by MGET, which gives nothing for a key of another type. So the server is asked
-    once more about keys without a value, by EXISTS for all of them; only where one is there after
-    all are they read by a GET each. A key of another type fails alone. In a cluster keys are read
-    so, all at once, as is right also for a slot that is half moved to another server.
+    MGET reads strings, and returns nothing for a key of another type. So EXISTS checks all keys
+    without a value in one more request; only if one of them exists after all, a GET reads each of
+    them. A key of another type fails alone. In a cluster all keys are read by GET at once, which is
+    correct also for a slot that is half moved to another server.
 
     Args:
         server: an address, `redis://host:port/db`, `rediss://` or `unix://path`; or an open client
-            of `redis.asyncio`, `RedisCluster` too, which is left open.
-        form: what a row is made of: a string as "text" (UTF-8) or "bytes", a string that is read as
+            of `redis.asyncio`, or a `RedisCluster`, which is left open.
+        form: the form of a row: a string as "text" (UTF-8) or "bytes", a string that is parsed as
             "json", or a "hash".
-        fields: of a hash, whose row is the tuple of their values, with None where one is missing;
-            without any of them it has no row. None for all, as a dict.
-        prefix: what the names of keys begin with; an int or str follows it.
-        name: gives the name of a key, for all that `prefix` is not enough for, tuples for example.
-        connections: at most, where `server` is an address; each serves one request at a time.
+        fields: of a hash, whose row is the tuple of their values, with None for a missing one;
+            a hash without any of them has no row. None for all, as a dict.
+        prefix: beginning of the names of keys; an int or str follows it.
+        name: returns the name of a key, if `prefix` is not enough, for example for tuples.
+        connections: largest number, if `server` is an address; each serves one request at a time.
 
     Raises:
-        InvalidConfig: an argument is wrong.
+        InvalidConfig: an argument is invalid.
         MissingExtra: redis is not installed.
     """
 
@@ -71,11 +71,11 @@ class RedisTable:
         self._connections = connections
 
     async def open(self) -> None:
-        """Get ready; the first request connects.
+        """Prepare; the first request connects.
 
         Raises:
             RuntimeError: the loop is trio's.
-            InvalidConfig: the address is none.
+            InvalidConfig: the address is invalid.
         """
         if running_trio() is not None:
             raise RuntimeError("redis.asyncio needs a loop of asyncio, and this one is trio's")
@@ -85,8 +85,8 @@ class RedisTable:
     def _connected(self) -> Any:
         """Return a client whose requests wait for a free connection.
 
-        A connection that the server has closed meanwhile is replaced at once; all other repeats are
-        the lookup's, which knows deadlines.
+        A connection that the server has closed meanwhile is replaced at once; the lookup makes all
+        other retries, because it knows deadlines.
         """
         from redis.asyncio import BlockingConnectionPool, Redis
         from redis.asyncio.retry import Retry
@@ -105,7 +105,7 @@ class RedisTable:
         return Redis.from_pool(pool)
 
     async def close(self) -> None:
-        """Close the connections, if they are ours."""
+        """Close the connections, unless the user opened the client."""
         if self._is_ours and self._client is not None:
             await self._client.aclose()
 
@@ -139,7 +139,7 @@ class RedisTable:
         values = list(await self._client.mget(names))
         absent = [place for place, value in enumerate(values) if value is None]
         if absent and await self._client.exists(*(names[place] for place in absent)):
-            # To get it, one by one, has the server say what is wrong; or it has come just now.
+            # A GET for each key returns the server's error; or the key is new.
             found = await self._read_each([names[place] for place in absent])
             for place, value in zip(absent, found, strict=True):
                 values[place] = value

@@ -28,11 +28,11 @@ class Policy:
     Args:
         timeout: seconds from the first request to the deadline; None for no deadline.
         retry: how failed requests are repeated; None for never.
-        retry_missing: how it is asked again for a key that has no row; None for never.
-        batch: how keys of several rows gather for a request; None for not at all.
+        retry_missing: how requests for a key without a row are repeated; None for never.
+        batch: how keys of several rows gather for a request; None for no gathering.
 
     Raises:
-        InvalidConfig: an argument is wrong, or says what does not concern it.
+        InvalidConfig: an argument is invalid, or has an option that does not apply to it.
     """
 
     def __init__(
@@ -69,31 +69,31 @@ class Policy:
         if retry_missing is not None:
             self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
         self.takes_misses = retry_missing is None
-        """Whether a key that has no row is not asked for again."""
+        """Whether a key without a row is not requested again."""
 
     def after_failure(self, failure: OperatorError, attempts: int, left: float) -> float | None:
-        """Return how many seconds to wait before the next attempt; None for none.
+        """Return the seconds to wait before the next attempt; None for no attempt.
 
         Args:
             failure: the failure of a key.
             attempts: requests so far.
-            left: seconds until the deadline, before which the wait has to end.
+            left: seconds until the deadline, before which the wait must end.
         """
         return None if self._failed is None else self._failed.after_failure(failure, attempts, left)
 
     def after_miss(self, key: Any, attempts: int, left: float) -> float | None:
-        """Return the same for a key that has no row, where that is not the end of it."""
+        """Return the seconds to wait before a key without a row is read again; None for never."""
         assert self._missing is not None
         return self._missing.after_results(LookedUp(key), (), attempts, left)
 
 
 class KeyRequests:
-    """The rows of one chunk whose keys are not kept.
+    """The rows of one chunk whose keys are not cached.
 
     Args:
         missing: their keys, by stand-in; empty in the end.
-        times: how many rows have each of them.
-        at_once: whether the first key that fails ends it, and not only its own rows.
+        times: number of rows with each key.
+        at_once: whether the first failed key ends all requests, and not only its own rows.
     """
 
     def __init__(
@@ -123,16 +123,16 @@ class KeyRequests:
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
     async def run(self, policy: Policy, clock: Any) -> None:
-        """Ask until each key has its rows, or what it fails with.
+        """Request until each key has its rows or its failure.
 
         Raises:
-            OperatorError: one has failed, which is to end it at once; it names the key.
+            OperatorError: a key has failed, and `at_once` is set; the error names the key.
             RuntimeError: the table is closed.
         """
         with anyio.move_on_after(policy.timeout) as scope:
             await self._attempts(policy, clock, scope.deadline)
         if scope.cancelled_caught:
-            if self._attempts_begun == 1:  # Else it has not waited for these for all that time.
+            if self._attempts_begun == 1:  # later ones waited less
                 self._loads.give_up(self._under_way.values())
             for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
@@ -141,7 +141,7 @@ class KeyRequests:
                     self._fail(place, timed_out(LookedUp(key), late, self._errors.get(place)))
 
     def _late(self, policy: Policy) -> dict[Any, Any]:
-        """Take the answers that are there, and return all other keys: those without any first."""
+        """Take the available answers, and return all other keys: those without any first."""
         unanswered, retried = {}, {}
         for place, key in list(self._missing.items()):
             load = self._under_way.get(place)
@@ -211,7 +211,7 @@ class KeyRequests:
         self._decide(place, failure)
 
     def _give_stale(self, place: Any, now: float) -> bool:
-        """Decide a key by rows that are no longer good, if there are some; say whether."""
+        """Decide a key by stale rows, if it has some; return whether it had."""
         rows = self._store.stale(place, now)
         if rows is None:
             return False
@@ -234,7 +234,7 @@ def _failure(record: LookedUp, error: Exception) -> OperatorError:
         return failure
     failure = call_failed(record, error)
     name = type(error).__name__
-    if f"{name}(" not in failure.reason:  # as with Redis's, whose own form says too little
+    if f"{name}(" not in failure.reason:  # as for Redis's errors, whose own text says too little
         failure = CallFailed(record, f"the call failed: {name}({shown(str(error))})")
         failure.__cause__ = error
     return failure

@@ -1,4 +1,4 @@
-"""A table of SQLite, by the standard library alone."""
+"""A table of SQLite, with the standard library alone."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _KINDS = frozenset({int, str})
 
 
 _TEXT = re.compile("^(?!.*INT).*(CHAR|CLOB|TEXT)", re.IGNORECASE)
-"""Types of columns that SQLite gives the affinity of text."""
+"""Types of columns to which SQLite gives the affinity of text."""
 
 
 class SqliteTable:
@@ -29,13 +29,13 @@ class SqliteTable:
 
     Args:
         path: of the file.
-        table: or view.
+        table: name of a table or view.
         key: the column by which rows are found, of ints or text; or columns, for keys that are
             tuples. Without an index on it each request reads the whole table.
-        columns: what a row is made of.
+        columns: the columns of a row.
 
     Raises:
-        InvalidConfig: an argument is wrong.
+        InvalidConfig: an argument is invalid.
     """
 
     def __init__(
@@ -67,14 +67,14 @@ class SqliteTable:
         same = " AND ".join(
             f"t.{_quoted(name)} = {value}" for name, value in zip(self._keys, asked, strict=True)
         )
-        # Of a cross join SQLite reads the left side first, so that it looks each key up.
+        # SQLite reads the left side of a cross join first, so it looks each key up.
         self._statement = (
             f"SELECT asked.key, {self._columns} FROM json_each(?) AS asked "  # noqa: S608 - quoted
             f"CROSS JOIN {_quoted(table)} AS t ON {same}"
         )
         self._connections = Connections(self._connect, 1)
         self._texts: frozenset[str] = frozenset()
-        """Names of the columns that hold text, and never ints."""
+        """Names of the columns that contain text, and never ints."""
 
     def _connect(self) -> sqlite3.Connection:
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
@@ -84,7 +84,7 @@ class SqliteTable:
         """Open the file.
 
         Raises:
-            InvalidConfig: there is no such file, table or column.
+            InvalidConfig: the file, the table or a column does not exist.
         """
         self._connections.open()
         try:
@@ -114,7 +114,7 @@ class SqliteTable:
             if list(map(type, found)) != list(map(type, wanted)):
                 answers[key] = self._other_type(found)
             elif found != wanted:
-                continue  # A collation takes them for equal, and Python does not.
+                continue  # A collation treats them as equal, and Python does not.
             elif not isinstance(answers.setdefault(key, []), Exception):
                 answers[key].append(tuple(row[parts:]))
         return answers
@@ -137,7 +137,7 @@ class SqliteTable:
             yield (row[:parts] if self._is_tuple else row[0]), row[parts:]
 
     def _refused(self, key: Any) -> Exception | None:
-        """Return what is wrong with a key that SQLite would take for another one, or for none."""
+        """Return the fault of a key that SQLite would take for another key, or for no key."""
         parts = key if self._is_tuple and isinstance(key, tuple) else (key,)
         if len(parts) != len(self._keys) or not _KINDS.issuperset(map(type, parts)):
             what = f"a tuple of {len(self._keys)} parts" if self._is_tuple else "a key"

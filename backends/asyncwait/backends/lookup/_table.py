@@ -23,59 +23,59 @@ from asyncwait.toolkit import (
 )
 
 Rows: TypeAlias = Sequence[Any]
-"""The rows of one key, none or many. They are shared by all who ask for the key: change none."""
+"""The rows of one key, none or many. All lookups of the key share them: do not change them."""
 
 NO_ROWS: tuple[Any, ...] = ()
 
 Answers: TypeAlias = Mapping[Any, Rows | Exception]
-"""Rows by key, or what has failed for that key alone. A key that is not in it has no rows."""
+"""Rows by key, or the failure of that key alone. A key that is not in it has no rows."""
 
 
 @runtime_checkable
 class Table(Protocol):
     """A table on the other side of a join.
 
-    A lookup opens it, closes it, and calls it on one loop, but several calls may be under
-    way at once. It may have `load_all` too; see `WholeTable`. If it has `columns`, the names of
-    what its tuples hold, a join finds columns by these.
+    A lookup opens it, closes it, and calls it on one loop, but several calls may run at the same
+    time. It may also have `load_all`; see `WholeTable`. If it has `columns`, the names of the parts
+    of its tuples, a join finds columns by these names.
     """
 
     async def open(self) -> None:
-        """Get ready, before the first call."""
+        """Prepare, before the first call."""
         ...
 
     async def close(self) -> None:
-        """Give back what is held, after the last call."""
+        """Release resources, after the last call."""
         ...
 
     async def get_many(self, keys: Sequence[Any]) -> Answers:
-        """Return the rows of `keys`, each of which is there once and holds no null.
+        """Return the rows of `keys`, each of which occurs once and contains no null.
 
-        A key without rows may be left out. An exception as a value is the failure of that key; one
-        that is raised fails all of them.
+        A key without rows may be left out. An exception as a value is the failure of that key; a
+        raised exception fails all keys.
         """
         ...
 
 
 @runtime_checkable
 class WholeTable(Table, Protocol):
-    """A table that can be read whole, as `Full` needs it."""
+    """A table that can be read whole, as `Full` requires."""
 
     def load_all(self) -> AsyncIterable[tuple[Any, Any]]:
-        """Give each row with its key; a key may come again."""
+        """Yield each row with its key; a key may come again."""
         ...
 
 
 @runtime_checkable
 class OpenTable(Protocol):
-    """A table that can be looked up in, by any number of tasks of one loop."""
+    """A table for lookups by any number of tasks of one loop."""
 
     def peek(self, key: Any) -> Rows | None:
-        """Return the rows of a key if that takes no request, else None; only then it is counted.
+        """Return the rows of a key if no request is needed, else None; only rows are counted.
 
         Raises:
             CallFailed: `key` can't be hashed, or the copy of the table is too old.
-            RuntimeError: the table is closed, or is being closed.
+            RuntimeError: the table is closing or closed.
         """
         ...
 
@@ -86,13 +86,13 @@ class OpenTable(Protocol):
     async def get_many(self, keys: Sequence[Any]) -> list[Rows]:
         """Return the rows of each key, in their order; the keys may repeat.
 
-        The table is asked in one request for all that is neither kept nor being asked for.
+        One request fetches all keys that are neither cached nor in a running request.
 
         Raises:
             CallFailed: the table has failed for a key, which is named, and `retry` is used up.
-            CallTimedOut: it did not answer before the deadline.
-            InvalidResult: it gave an answer that is none.
-            RuntimeError: the table is closed, or is being closed; no retry repeats that.
+            CallTimedOut: the table did not answer before the deadline.
+            InvalidResult: the table gave an invalid answer.
+            RuntimeError: the table is closing or closed; no retry repeats that.
         """
         ...
 
@@ -106,7 +106,7 @@ Outcome: TypeAlias = Rows | OperatorError
 
 
 def places_of(keys: Sequence[Any]) -> Sequence[Any]:
-    """Return the stand-in of each key; `keys` itself where they are that.
+    """Return the stand-in of each key; `keys` itself if the keys are their own stand-ins.
 
     Raises:
         CallFailed: a key can't be hashed, or compared with itself.
@@ -115,16 +115,16 @@ def places_of(keys: Sequence[Any]) -> Sequence[Any]:
 
 
 def rows_with(wanted: Any, values: Sequence[Any], times: Sequence[int] | None) -> int:
-    """Return how many rows have a value, each of which as many have as `times` says, or one."""
+    """Return the number of rows with a value, where each value counts as `times` says, or once."""
     if times is None:
         return values.count(wanted)
     return sum(count for value, count in zip(values, times, strict=True) if value == wanted)
 
 
 async def close_behind(tasks: JoinableTasks, table: Table, error: BaseException | None) -> None:
-    """Wait until tasks have ended, and close the table, whatever cancels that.
+    """Wait until tasks have ended, and close the table, despite any cancellation.
 
-    What closing raises is a note on the `error` with which the table is left, if there is one.
+    An error of closing becomes a note on the `error` with which the table is left, if there is one.
     """
     reason = await tasks.join()
     first = join_errors(error if reason is None else reason, await close_table(table))
@@ -133,7 +133,7 @@ async def close_behind(tasks: JoinableTasks, table: Table, error: BaseException 
 
 
 async def close_table(table: Table) -> Exception | None:
-    """Close a table, whatever cancels that; return what it has raised."""
+    """Close a table, despite any cancellation; return its error."""
     with anyio.CancelScope(shield=True):
         try:
             await table.close()
@@ -143,12 +143,12 @@ async def close_table(table: Table) -> Exception | None:
 
 
 def table_closed() -> RuntimeError:
-    """Return what every lookup raises once its table is being closed; no retry repeats it."""
+    """Return the error of each lookup once its table is closing; no retry repeats it."""
     return RuntimeError("the table is closed; look up while the context of open_table() is open")
 
 
 def require_table(table: Any) -> None:
-    """Refuse what can't be looked up in.
+    """Refuse an object that is not a table.
 
     Raises:
         InvalidConfig: `table` is no Table.
@@ -162,10 +162,10 @@ def require_table(table: Any) -> None:
 
 
 def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any, ...] | Exception]:
-    """Return what a table has answered, by stand-in, for each key that was asked for.
+    """Return the answer of a table, by stand-in, for each requested key.
 
     Raises:
-        InvalidResult: it is no mapping, or has a key that was not asked for.
+        InvalidResult: the answer is no mapping, or has a key that was not requested.
     """
     if not isinstance(answers, Mapping):
         raise InvalidResult(
@@ -174,9 +174,9 @@ def read_answers(asked: Mapping[Any, Any], answers: Any) -> dict[Any, tuple[Any,
             f"({type(answers).__name__}); return {{}} if there are none",
         )
     read: dict[Any, tuple[Any, ...] | Exception] = dict.fromkeys(asked, ())
-    if hasattr(type(answers), "__missing__"):  # as a defaultdict, which has rows for all others
+    if hasattr(type(answers), "__missing__"):  # as in a defaultdict, with rows for all keys
         answers = {**answers, **{key: answers[key] for key in asked.values()}}
-    for rows in islice(answers.values(), 1):  # A mistake shows in the first.
+    for rows in islice(answers.values(), 1):  # The first rows show a mistake.
         settled("get_many", rows)
     for key, rows in answers.items():
         place = key if type(key) in PLAIN_KEYS else stand_in(key)
@@ -232,10 +232,10 @@ def place_of(key: Any) -> Any:
 
 
 def require_keys(keys: Any) -> Sequence[Any]:
-    """Refuse a text in place of the keys, each of whose letters would be one.
+    """Refuse a text in place of the keys, because each of its letters would be a key.
 
     Raises:
-        InvalidConfig: it is a text, or nothing that has a length and an order.
+        InvalidConfig: `keys` is a text, or has no length and order.
     """
     if is_whole(keys) or not isinstance(keys, Sequence):
         raise InvalidConfig.of("keys", keys, "a list of keys; [key] for one")
@@ -251,11 +251,11 @@ class FunctionTable:
     """A table that is a function.
 
     Args:
-        fn: an async function that is given a list of keys, and returns a mapping from key to rows;
+        fn: an async function that takes a list of keys, and returns a mapping from key to rows;
             see `Table.get_many`. It may have `open()` and `close()`, async or not.
 
     Raises:
-        InvalidConfig: `fn` is none, or has a `yield`.
+        InvalidConfig: `fn` is not such a function, or has a `yield`.
     """
 
     def __init__(self, fn: Callable[[Sequence[Any]], Awaitable[Answers]]) -> None:
@@ -265,17 +265,17 @@ class FunctionTable:
         self._fn = fn
 
     async def open(self) -> None:
-        """Run the function's own `open`, if it has that."""
+        """Run the function's own `open`, if it has one."""
         await run_hook(getattr(self._fn, "open", None))
 
     async def close(self) -> None:
-        """Run the function's own `close`, if it has that."""
+        """Run the function's own `close`, if it has one."""
         await run_hook(getattr(self._fn, "close", None))
 
     async def get_many(self, keys: Sequence[Any]) -> Answers:
         """Call the function.
 
         Raises:
-            WrongFunction: it is not async, or gives unfinished work.
+            WrongFunction: the function is not async, or returns unfinished work.
         """
         return settled("fn", await awaited(self._fn(keys)))  # type: ignore[no-any-return]

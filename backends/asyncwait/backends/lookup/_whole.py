@@ -43,15 +43,15 @@ from asyncwait.toolkit import (
 class Full(Struct, frozen=True):
     """Reads the whole table before the first row, and again and again.
 
-    A copy is swapped for the next one at once. Where reading fails, the old one stays.
+    The next copy replaces the present one at once. If reading fails, the old copy stays.
 
     Args:
-        reload: seconds from the end of one reading to the begin of the next; None for never.
-        max_age: seconds after which a copy that could not be read again is no longer used, from
-            the begin of its reading: lookups fail then. None for using it for ever.
+        reload: seconds from the end of one reading to the beginning of the next; None for never.
+        max_age: seconds from the beginning of its reading after which a copy that could not be read
+            again is no longer used, and lookups fail. None for no bound.
 
     Raises:
-        InvalidConfig: an argument is wrong; it is named with its value and type.
+        InvalidConfig: an argument is invalid; the message has its name, value and type.
     """
 
     reload: float | None = None
@@ -67,9 +67,9 @@ class Copy:
 
     def __init__(self) -> None:
         self.rows: dict[Any, tuple[Any, ...]] = {}
-        """By stand-in of their keys."""
+        """Rows by stand-in of their keys."""
         self.kinds: set[Any] = set()
-        """The types of their keys."""
+        """Types of the keys."""
         self.read_at: float | None = None
         """Start of the reading, in seconds of the loop's clock; None before the first one."""
         self.ended_at = 0.0
@@ -81,7 +81,7 @@ class Whole(OpenTable):
 
     Args:
         table: opened by `open`, closed by `close`.
-        copy: of it; an earlier one of the same table may have filled it.
+        copy: its copy; an earlier lookup of the same table may have filled it.
     """
 
     def __init__(self, table: WholeTable, settings: Full, copy: Copy) -> None:
@@ -93,9 +93,9 @@ class Whole(OpenTable):
         self._is_closed = False
 
     async def open(self) -> None:
-        """Open the table, and read it, unless there is a copy that is not to be read again yet.
+        """Open the table, and read it, unless its copy is still fresh.
 
-        What reading it for the first time raises is raised, with the table closed.
+        An error of the first reading is raised, after the table has been closed.
         """
         await self._table.open()
         self._clock = running_loop().time
@@ -148,7 +148,7 @@ class Whole(OpenTable):
         ]
 
     def _is_alien(self, key: Any) -> bool:
-        """Say whether no key of the table is of the type of a key, which is then a mistake."""
+        """Return whether no key of the table has the type of a key, which is then a mistake."""
         kinds = self._copy.kinds
         return bool(kinds) and types_of(key) not in kinds and place_of(key) is not NULL_KEY
 
@@ -239,6 +239,6 @@ class Whole(OpenTable):
             reraise_fatal(error)
             if is_own_cancellation(error):
                 raise
-            self._trouble = error  # The old copy stays; `_rows` tells when it is too old.
+            self._trouble = error  # The old copy stays; `_rows` reports when it is too old.
         else:
             self._trouble = None

@@ -1,4 +1,4 @@
-"""Workers that call the function for many records at a time, and when such a batch goes."""
+"""Workers that call the function for many records at a time, and the start of such batches."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
@@ -34,7 +34,7 @@ from asyncwait.toolkit import (
 class BatchWorker(Worker):
     """Runs one call for several records, which may leave it one by one.
 
-    It takes a place among those that are in flight while one of its records waits for it.
+    While one of its records waits for it, it counts among the calls in flight.
     """
 
     __slots__ = ("entries", "free", "permit", "staying")
@@ -47,15 +47,15 @@ class BatchWorker(Worker):
         self.permit: Permit | None = None
         """The permit of the batch that is about to begin."""
         self.free: Callable[[], object] = lambda: None
-        """Called when none does any more, while it runs."""
+        """Called when no record waits for the call any more, while it runs."""
 
     @property
     def lingers(self) -> bool:
-        """Whether a record that has left waits for its end before another call (RETRY-10)."""
+        """Whether a record that has left waits for the call's end before a new call (RETRY-10)."""
         return self.entry is not None
 
     def cancel(self) -> bool:
-        """Have one record leave; tell whether it was the last, so that the call is cancelled."""
+        """Remove one record; return whether it was the last one, so that the call is cancelled."""
         self.staying -= 1
         if self.staying == 0:
             self.free()
@@ -79,13 +79,13 @@ class BatchWorkers(Workers):
         self._batch: Batch = config.batch
         self._attempts = 1 if config.retry is None else config.retry.max_attempts
         self._returns = self._attempts > 1 or config.mode == "key-ordered"
-        """Whether a call may be followed by others, of its record or of one with its key."""
+        """Whether a call may lead to others, of its record or of a record with its key."""
         self._copy = copy
         self._running = 0
         self._bell = Bell()
         self._timer: anyio.CancelScope | None = None
         self._rung = -inf
-        """When the timer has rung last: it may come a rounding error early."""
+        """Last time at which the timer rang, which may be early by a rounding error."""
         self._core.gathers = True
         gathering = Gathering(self._core, self._clock, self._batch.max_size, self.wake_worker)
         self._core.pending = gathering
@@ -94,7 +94,7 @@ class BatchWorkers(Workers):
             self._limited.forget = gathering.forget
 
     def wake_worker(self) -> None:
-        """Wake a worker for a batch that may go, or the timer for a batch that waits."""
+        """Wake a worker for a batch that may go, or set the timer for a batch that waits."""
         if not self._core.pending or self._running + self._on_their_way >= self._batch.in_flight:
             return
         if self._is_due():
@@ -113,7 +113,7 @@ class BatchWorkers(Workers):
         return self._core.nothing_is_admitted(is_idle=is_idle) and not self._some_may_come()
 
     def _some_may_come(self) -> bool:
-        """Tell whether a record may come back, or one come whose key is free then (BAT-3)."""
+        """Return whether a record may come back, or a record whose key becomes free (BAT-3)."""
         if not self._returns:
             return False
         pending = {*self._core.pending}
@@ -125,7 +125,7 @@ class BatchWorkers(Workers):
         )
 
     def _goes_at(self) -> float:
-        """Return when the first that waits has to go; never if none does, or may."""
+        """Return when the first waiting record must go; infinity if none waits, or none may go."""
         pending: Any = self._core.pending
         waits = self._permit is not None and self._permit.is_waiting
         if not pending or waits or self._running >= self._batch.in_flight:
@@ -134,7 +134,7 @@ class BatchWorkers(Workers):
         return since + self._batch.max_wait
 
     def _fill(self) -> tuple[int, bool]:
-        """Return how many would go now, and whether no more fit in."""
+        """Return the number of records that would go now, and whether the batch is full."""
         room, pending = self._batch.max_size, self._core.pending
         if not self._batch.split:
             return min(room, len(pending)), len(pending) >= room
@@ -155,7 +155,7 @@ class BatchWorkers(Workers):
                     self.wake_worker()
 
     def dismiss(self) -> None:
-        """Send all workers home as soon as their calls let them, and keep no time."""
+        """End all workers as soon as their calls have ended, and set no timer."""
         self._give_back(self._permit)
         if self._timer is not None:
             self._timer.shield = True
@@ -191,7 +191,7 @@ class BatchWorkers(Workers):
             else:
                 if self._core.pending:
                     self.wake_worker()
-                elif self._permit is not None:  # Deadlines have decided all that waited for it.
+                elif self._permit is not None:  # The waiting records were all decided.
                     self._give_back(self._permit)
                     self._permit = None
                 if not await self._park(worker):
@@ -206,7 +206,7 @@ class BatchWorkers(Workers):
         return is_place and bool(self._core.pending) and self._is_due() and self._has_permit()
 
     def _has_permit(self) -> bool:
-        """Return whether the next batch may begin; request its permit where that is missing."""
+        """Return whether the next batch may begin; request a missing permit."""
         if self._limited is None:
             return True
         gate, pending = self._limited.gate, self._core.pending
@@ -251,7 +251,7 @@ class BatchWorkers(Workers):
         return [e.value for e in entries if not self._limited.is_free(e.value)]
 
     async def _run_batch(self, worker: BatchWorker, values: list[Any]) -> bool:
-        """Make the call of a batch; return whether all of its records have stayed to the end."""
+        """Make the call of a batch; return whether all its records stayed to the end."""
         self._running += 1
         self._core.batches += 1
         worker.entry = worker.entries[0]
@@ -278,7 +278,7 @@ class BatchWorkers(Workers):
             self._begin_first(entries)
         else:
             begun = [each for each in entries if self._sweep.begin(each)]
-            # To begin one may have taken the time of another.
+            # Beginning a record may have passed the deadline of another one.
             entries = [each for each in begun if each.results is None]
         self._bound(entries)
         for entry in entries:
@@ -287,12 +287,11 @@ class BatchWorkers(Workers):
         worker.entries = entries
         worker.staying = len(entries)
         values = self._copies(worker) if self._copy is not None else [e.value for e in entries]
-        # So it stays where the call raises, or passes the limit of its attempts.
+        # The bound stays if the call raises, or passes the limit of its attempt.
         self._bound(worker.entries, len(values))
         return values
 
     def _begin_first(self, entries: list[Entry]) -> None:
-        """Do what `Sweep.begin` does, for first calls."""
         core, sweep, now = self._core, self._sweep, self._clock()
         for entry in entries:
             entry.started = now
@@ -351,7 +350,7 @@ class BatchWorkers(Workers):
         is_plain = sweep.is_light and core.single and not core.closed
         is_whole = is_plain and worker.staying == len(entries)
         if is_whole and _are_results(answers):
-            core.decide_all(entries, answers)  # What follows comes to the same.
+            core.decide_all(entries, answers)  # a fast path of the loop below
             return
         for entry, answer in zip(entries, answers, strict=True):
             if entry.worker is not worker:
@@ -367,11 +366,11 @@ class BatchWorkers(Workers):
                 core.on_failure(entry, failure_of(core.record(entry), answer))
 
     def _bound(self, entries: Sequence[Entry], failed: int = 0) -> None:
-        """Bound how many share the next calls of records, the last of which is their own (BAT-14).
+        """Bound the number of records in the next calls; the last call is for one record (BAT-14).
 
         Args:
-            entries: those records.
-            failed: how many a batch held that fails as a whole; 0 for no such batch.
+            entries: the records.
+            failed: size of a batch that fails as a whole; 0 for no such batch.
         """
         if self._batch.split:
             room = max(1, failed // 2) if failed else 0

@@ -1,4 +1,4 @@
-"""Workers that call the function once for all records of a key; hits need none."""
+"""Workers that call the function once for all records of a key; cache hits need no worker."""
 
 import asyncio
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ from asyncwait.toolkit import (
 
 
 class CacheWorkers(Lookups):
-    """Has records with one key share calls, and gives what was kept without a call.
+    """Lets records with one key share calls, and returns cached results without a call.
 
-    The feeder looks admitted records up at once, to the first that needs a load. The worker that
-    begins the load wakes another worker, which looks up the records behind in its own step: a call
+    The feeder looks admitted records up at once, up to the first that needs a load. The worker that
+    begins the load wakes another worker, which looks up the next records in its own step: a call
     that blocks the loop takes no time from the records behind it.
     """
 
@@ -35,14 +35,14 @@ class CacheWorkers(Lookups):
         if not self._queue:
             try:
                 self._look_up()
-            except BaseException:  # It is for the whole program.
+            except BaseException:  # The error is for the whole program.
                 self._core.interrupt()
                 raise
         if self._queue:
             super().wake_worker()
 
     def dismiss(self) -> None:
-        """Send all workers home as soon as their calls let them, and begin no load."""
+        """End all workers as soon as their calls have ended, and begin no load."""
         self._forget()
         super().dismiss()
 
@@ -119,10 +119,10 @@ class CacheWorkers(Lookups):
                 core.on_results(entry, stale)
 
     def _those_waiting(self, load: Load, at: float) -> Iterator[Entry]:
-        """Take note that a call has ended; yield those that wait for it, and are not late."""
+        """Note that a call has ended; yield the waiting records that are not late."""
         core, sweep = self._core, self._sweep
         assert load.worker is not None
-        load.worker.entry = load.entry = None  # It can't be cancelled any more.
+        load.worker.entry = load.entry = None  # The call has ended: it can't be cancelled any more.
         load.worker = None
         self._close(load)
         for entry in load.entries:

@@ -16,7 +16,7 @@ Outcome: TypeAlias = Callable[[Core, Entry], None]
 
 
 class PoolResultFuture:
-    """Where the function puts the outcome of one record; the first one counts."""
+    """Completes one record with the outcome of its call; the first outcome counts."""
 
     __slots__ = ("_attempt", "_entry", "_gate", "_inbox", "_permit")
 
@@ -66,7 +66,7 @@ class PoolResultFuture:
         self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results), self._attempt)
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
-        """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        """Decide the record with the results of `supplier`, called on the operator's loop."""
         try:
             self._without_cost(None)
         except CostMistold as error:
@@ -84,7 +84,7 @@ class PoolResultFuture:
         )
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
-        """Raise on the loop what `take` gives there, whatever has become of the record.
+        """Raise the error that `take` returns on the loop, even if the record is decided.
 
         The error is for the whole program. A closed operator raises nothing.
         """
@@ -112,8 +112,8 @@ class Inbox:
     """Outcomes that wait for the loop; many of them share one wake-up.
 
     Args:
-        wake: called on the loop when there is something to process.
-        expire_due: decides what was due before a time, and tells whether a record was.
+        wake: called on the loop when outcomes wait.
+        expire_due: decides records that were due before a time, and returns whether a record was.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Inbox:
             self._arm()
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
-        """Raise what `take` gives, behind the outcomes; from any thread."""
+        """Raise the error that `take` returns, behind the outcomes; from any thread."""
         if not self._closed:
             self._interruption = take
             self._arm()
@@ -151,18 +151,18 @@ class Inbox:
             self._loop.call_from_thread(self._arrive)
 
     def _arrive(self) -> None:
-        # Cleared before anything is taken out: what comes later than this arms it again.
+        # Cleared before any outcome is taken out: a later outcome sets it again.
         self._armed = False
         self._wake()
 
     def process(self, core: Core) -> None:
-        """Decide what the outcomes say, in the order of their arrival."""
+        """Decide the records of the outcomes, in the order of their arrival."""
         outcomes = self._outcomes
         while outcomes:
             entry, outcome, at, attempt = outcomes.popleft()
             if entry.results is not None or self._expire_due(entry, at):
                 continue
-            if entry.worker is not attempt:  # Another attempt runs, or a back-off.
+            if entry.worker is not attempt:  # Another attempt or a back-off runs.
                 continue
             try:
                 outcome(core, entry)
@@ -173,13 +173,13 @@ class Inbox:
             raise interruption
 
     def close(self) -> None:
-        """Ignore whatever comes from now on."""
+        """Ignore all later outcomes."""
         self._closed = True
         self._outcomes.clear()
 
 
 class Attempt:
-    """One call of a record in callback form; it is the worker of the record while it counts."""
+    """One call of a record in callback form; the worker of the record while the call counts."""
 
     lingers = False
     """Nothing can cancel the call, so no record waits for its end."""
@@ -193,14 +193,14 @@ class Attempt:
         return None if self.scope is None or self.scope.is_over else self.scope
 
     def cancel(self) -> bool:
-        """Ask the call to end; return that its end is to be watched."""
+        """Ask the call to end; return True, because its end must be watched."""
         if self.scope is not None:
             self.scope.cancel()
         return True
 
 
 class CallbackWorkers(Workers):
-    """Starts calls in callback form and files what comes back; one worker is enough for all."""
+    """Starts calls in callback form and files their outcomes; one worker is enough for all."""
 
     def __init__(self, *common: Any) -> None:
         super().__init__(*common)
@@ -210,12 +210,12 @@ class CallbackWorkers(Workers):
         self._sweep.before = lambda: self._inbox.process(self._core)
 
     def dismiss(self) -> None:
-        """Send the worker home, and ignore outcomes from now on."""
+        """End the worker, and ignore outcomes from now on."""
         self._inbox.close()
         super().dismiss()
 
     def _has_work(self) -> bool:
-        return True  # Those who wake the worker run in no task.
+        return True  # The callers that wake the worker run in no task.
 
     async def _run_calls(self, worker: Worker) -> None:
         core, pending = self._core, self._core.pending
@@ -235,7 +235,7 @@ class CallbackWorkers(Workers):
         limited = self._limited
         if limited is not None and entry.permit is not None:
             future.hold(limited.gate, entry.permit)
-            if limited.begins_later:  # Only its thread ends the call.
+            if limited.begins_later:  # Only the thread of the call ends it.
                 entry.permit = None
             else:
                 limited.gate.started(entry.permit)
@@ -247,6 +247,6 @@ class CallbackWorkers(Workers):
             reraise_fatal(error)
             future.ended(error)
             failure = call_failed(self._core.record(entry), error)
-            self._inbox.process(self._core)  # What came before goes first, and so may the record.
+            self._inbox.process(self._core)  # Earlier outcomes go first, and may decide the record.
             if not (self._sweep.watches and self._sweep.expire_due(entry, self._clock())):
                 self._core.on_failure(entry, failure)

@@ -32,9 +32,9 @@ NOTHING = object()
 
 
 class Core(State):
-    """The elements in flight, and the steps that may follow.
+    """The elements in flight, and the steps that change them.
 
-    What is done for each record is written out rather than called, where a call would cost as much.
+    Steps for each record are written out where a call would cost as much as the step.
     """
 
     __slots__ = ("on_failure", "on_final", "on_results")
@@ -44,21 +44,21 @@ class Core(State):
         self.on_results: Callable[[Entry, tuple[Any, ...]], None] = self.decide
         """Called with the results of a call."""
         self.on_failure: Callable[[Entry, OperatorError], None] = self.fail_for
-        """Called with what the operator fails with because of a call, if that is not repeated."""
+        """Called with the operator's failure because of a call, if the call is not repeated."""
         self.on_final: Callable[[Entry, OperatorError], None] = lambda _, error: self.fail(error)
         """Called with the failure of a record that no handler decides."""
 
     # From the source.
 
     def begin(self) -> None:
-        """Admit what a restored snapshot held, as far as there is room."""
+        """Admit the elements of a restored snapshot, as far as there is room."""
         self._refill()
 
     def may_read(self) -> bool:
-        """Tell whether the next element of the source may be taken, and the operator is open.
+        """Return whether the next element of the source may be taken, and the operator is open.
 
-        Markers and snapshots hold no slot, and a source of nothing else would fill the memory of
-        a consumer that pauses; the second bound never holds while the consumer waits.
+        Markers and snapshots hold no slot, and a source that yields only them would fill the memory
+        of a consumer that pauses; the second bound never holds while the consumer waits.
         """
         if self._backlog or not self.reads:
             return False
@@ -68,10 +68,10 @@ class Core(State):
         """Take in the next element of the source; ignore it after the close.
 
         Returns:
-            What `may_read` does then.
+            The result of `may_read` afterwards.
 
         Raises:
-            TypeError: it is none.
+            TypeError: `element` is not an element.
         """
         if self.closed or self.finishing is not None:
             return self._leave_out([element.value] if isinstance(element, Record) else ())
@@ -106,7 +106,7 @@ class Core(State):
             self._backlog.append(self._record_of(value))
             self._refill()
             return self.may_read()
-        # As `_admit` does it; among values there are no fences.
+        # As `_admit` does, without fences, because values have none.
         entry = Entry(value) if self._lines is None else Entry(value, self._record_of(value))
         if self.numbers is not None:
             entry.number = next(self.numbers)
@@ -126,15 +126,15 @@ class Core(State):
 
     @property
     def wanted(self) -> int:
-        """Number of plain values to read at once: those with room, and one that waits."""
+        """Number of plain values to read at once: as many as have room, and another that waits."""
         return 1 if self._lines is not None else self._room() + 1
 
     def _room(self) -> int:
-        """Return how many more may be admitted; a few that are decided need no room."""
+        """Return the number of records that may be admitted; some decided records need no room."""
         return max(0, self._capacity + min(self._decided, self._max_held) - self._inside)
 
     def read_values(self, values: Sequence[Any]) -> bool:
-        """Take in the next plain values of the source, as many as are wanted; see `read_value`."""
+        """Take in the next plain values of the source, at most `wanted`; see `read_value`."""
         if len(values) < 2 or self._backlog or not self.reads:  # noqa: PLR2004 - no bulk
             return self._read_singly(values)
         if self.kept_for is not None and not self.pending:
@@ -156,7 +156,7 @@ class Core(State):
         return self._read_singly(values[len(entries) :])
 
     def _admit_kept(self, values: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
-        """Admit and decide values, the first of some, as one; return the others."""
+        """Admit and decide the first of some values together; return the others."""
         if count := len(results):
             run = Entry(None, results=tuple(results), started=self.clock(), room=RUN)
             self._inside += count
@@ -200,7 +200,7 @@ class Core(State):
         self.output.ring()
 
     def cut(self, entry: Entry) -> None:
-        """Leave out whatever is no record behind `entry`, the first record that is omitted."""
+        """Drop all elements behind `entry`, the first omitted record, that are not records."""
         self.is_cut, is_behind = True, False
         for each in self._line:
             is_behind = is_behind or each is entry
@@ -216,7 +216,7 @@ class Core(State):
         """Return the undecided records without a call that do not wait for their keys.
 
         Returns:
-            Those behind the last call, and the rest.
+            The records behind the last call, and the others.
 
         Args:
             about: records whose calls are about to begin, which count as called.
@@ -231,10 +231,10 @@ class Core(State):
         return behind, before
 
     def finish(self, entry: Entry, error: OperatorError) -> Iterator[Entry]:
-        """Begin no further call because of `entry`; have the calls that run come out first.
+        """Begin no further call because of `entry`; results of running calls come out first.
 
         Yields:
-            The records for which no call runs; they are decided, without results.
+            The records without a running call; they are decided, without results.
         """
         waiting: list[Any] = []
         if self.finishing is None:
@@ -258,14 +258,14 @@ class Core(State):
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no room for one more."""
+        """Whether no further element has room."""
         return self._inside >= self._capacity and not self._has_room()
 
     def nothing_is_admitted(self, *, is_idle: bool) -> bool:
-        """Tell whether none is admitted before those that wait are called together (BAT-3).
+        """Return whether no record is admitted before the waiting records are called (BAT-3).
 
         Args:
-            is_idle: that no call runs.
+            is_idle: whether no call runs.
         """
         if self._ended and not self._backlog:
             return True
@@ -285,7 +285,7 @@ class Core(State):
                 self._admit_fence(element)
 
     def decide_all(self, entries: Sequence[Entry], results: Iterable[Any]) -> None:
-        """Decide entries, which are undecided, each with its one result."""
+        """Decide undecided entries, each with its one result."""
         if self._lines is not None:
             for entry, result in zip(entries, results, strict=True):
                 if entry.results is None and not self.closed:
@@ -301,7 +301,7 @@ class Core(State):
         return self._lines is None
 
     def count_decided(self, entries: Sequence[Entry]) -> None:
-        """Take note of entries that have results now, one each at least; if `decides_in_bulk`."""
+        """Count entries that were decided with at least one result each; if `decides_in_bulk`."""
         self._decided += len(entries)
         self._most_held = max(self._most_held, self._decided - self._fences)
         if self._unordered is not None:
@@ -335,12 +335,12 @@ class Core(State):
             self.look_again()
 
     def look_again(self) -> None:
-        """Have it seen whether those that wait are all there is now, without room for more."""
+        """Wake a worker, because the waiting records may be all without room for more."""
         if self.pending:
             self.on_pending()
 
     def wait_for_call(self, entry: Entry) -> None:
-        """Have `entry` called, or called again, as soon as a worker comes to it."""
+        """Queue `entry` for its call, or its next call, by a worker."""
         if self.finishing is None:
             self.pending.append(entry)
             self.on_pending()
@@ -360,7 +360,7 @@ class Core(State):
             self.look_again()
 
     def _is_first(self, entry: Entry, lines: Lines) -> bool:
-        """Put `entry` into the line of its key; tell whether it may be called at once."""
+        """Put `entry` into the line of its key; return whether it may be called at once."""
         try:
             if lines.enter(entry):
                 return True
@@ -373,7 +373,7 @@ class Core(State):
     # From the calls.
 
     def settle(self, entry: Entry, returned: Any) -> None:
-        """Decide `entry` with what its call returned; ignore it if the record is decided."""
+        """Decide `entry` with the results of its call; ignore them if the record is decided."""
         if entry.results is not None or self.closed:
             return
         try:
@@ -394,9 +394,9 @@ class Core(State):
             self.on_failure(entry, call_failed(self.record(entry), error))
 
     def fail_for(self, entry: Entry, failure: OperatorError) -> None:
-        """Fail because of `entry`, unless the failure handler has results for it all the same.
+        """Fail because of `entry`, unless the failure handler has results for it.
 
-        It is not asked if `entry` is decided: then what has failed is the function alone.
+        The handler is not called if `entry` is decided: then only the function has failed.
         """
         if self.closed:
             return
@@ -423,10 +423,10 @@ class Core(State):
         if not results:
             self._empty += 1
             self._drop_ready()
-            self.output.ring()  # It may have been the last one.
+            self.output.ring()  # `entry` may have been the last one.
         elif self.output.sleeper is not None and self._ready and self._ready[0].results is not None:
             self.output.ring()
-            self.room.ring()  # The consumer is about to make room, and the feeder comes behind it.
+            self.room.ring()  # The consumer is about to make room, and the feeder runs after it.
         if self._backlog and (self._max_held or not results):
             self._refill()
 
@@ -447,7 +447,7 @@ class Core(State):
         source = entry.element
         if len(results) == 1 or entry.given == len(results) - 1:
             result = results[-1]
-            if self._is_simple and entry.started is not None:  # It is as in `_leave`.
+            if self._is_simple and entry.started is not None:  # As in `_leave`.
                 self._inside -= 1
                 self._decided -= 1
                 entry.value = entry.element = None
@@ -478,7 +478,7 @@ class Core(State):
         return source
 
     def _leave(self, entry: Entry) -> None:
-        """Let go of `entry`, which goes out next, and of which nothing is left to be taken."""
+        """Remove `entry`, the next to go out, whose results are all taken."""
         self._inside -= 1
         self._decided -= 1
         entry.value = entry.element = None
@@ -493,7 +493,7 @@ class Core(State):
         if self._unordered is not None:
             let_go(self._line, entry, self._inside)
         if self._max_held and self.gathers:
-            self.look_again()  # It may have been what those that wait could hope for.
+            self.look_again()  # The waiting records may have waited only because of it.
 
     def _drop_ready(self) -> None:
         ready = self._ready

@@ -27,7 +27,7 @@ from asyncwait.toolkit import (
 
 @coroutine
 def _turn() -> Generator[None]:
-    """Let the other tasks of an asyncio loop have their turn; `sleep(0)` is twice the work."""
+    """Yield to the other tasks of an asyncio loop; `sleep(0)` costs twice as much."""
     yield
 
 
@@ -59,10 +59,11 @@ def within(context: Context, call: Coroutine[Any, Any, Any]) -> Generator[Any, A
 class CoroutineWorkers(Workers):
     """Awaits coroutine functions: a worker is busy for as long as its call.
 
-    A task for each record would cost more than all the rest. So calls share that of their worker,
-    and its context, until one of them sets a variable: that is the last one of its worker, and from
-    then on each call has a context of its own. So is one after which somebody holds the task still:
-    they may cancel it at any time, and mean the call that is over (FAIL-12).
+    A task for each record would cost more than everything else. So calls share the task and the
+    context of their worker, until a call sets a context variable: this call is the last one of its
+    worker, and each later call has a context of its own. A call is also the last one of its worker
+    if user code still holds the task: it may cancel the task at any time, and would mean the call
+    that is over (FAIL-12).
     """
 
     _isolates = False
@@ -72,7 +73,7 @@ class CoroutineWorkers(Workers):
         limited = self._limited
         self._gate = None if limited is None else limited.gate
         self._makes_calls = limited is None or limited.is_simple
-        """Whether a call of the function is all there is to a call; else `_returned` makes it."""
+        """Whether a call is only a call of the function; otherwise `_returned` makes it."""
         if limited is not None:
             Gated(self._core, limited, self._sweep)
             if limited.is_simple:
@@ -92,9 +93,9 @@ class CoroutineWorkers(Workers):
         held = holders(task)
         entry: Entry | None = None
         known: type = NoneType
-        """The type of the last result, which is known to be no unfinished work."""
+        """The type of the last result, which is not unfinished work."""
         now: float | None = None
-        """When the last call ended, and the next one begins; None if that is not the same."""
+        """Time when the last call ended and the next begins; None if the two differ."""
         while not core.closed:
             if not pending:
                 rest = self._park if entry is None or not lingers else self._linger
@@ -107,7 +108,7 @@ class CoroutineWorkers(Workers):
                 self.wake_worker()
             may_be_cancelled = False
             is_first = is_light and entry.started is None
-            if is_first:  # It is written out what `begin` does there.
+            if is_first:  # The code of `begin` is written out here.
                 entry.started = now = clock() if now is None else now
                 entry.attempts = 1
                 core.calls += 1
@@ -142,11 +143,11 @@ class CoroutineWorkers(Workers):
                     if is_plain and (kind is known or is_result(returned)):
                         if kind is not known and not is_holder(kind):
                             known = kind
-                        core.decide(entry, (returned,))  # What follows comes to the same.
+                        core.decide(entry, (returned,))  # a fast path of `else`
                     else:
                         if not (watches and sweep.is_over(entry, now, worker)):
                             core.settle(entry, uncosted(returned))
-                        now = None  # Reading what was returned may have taken time.
+                        now = None  # Reading the results may have taken time.
                 except BaseException as error:
                     now, may_be_cancelled = None, True
                     if permit is not None and gate is not None:
@@ -156,10 +157,10 @@ class CoroutineWorkers(Workers):
             if worker.since is not None:
                 self._has_called(worker)
             try:
-                # At once if they share all they hold, however much. Else values are compared: one
-                # for one that is equal to it is no difference.
+                # Fast if both contexts share all their data. Otherwise values are compared: an
+                # equal value is no difference.
                 is_marked = copy_context() != opened
-            except Exception:  # what the comparison of two values raised: they are not the same
+            except Exception:  # any error of the comparison: the values differ
                 is_marked = True
             # Would the next call notice the last one, by a cancellation or a context?
             may_be_cancelled = may_be_cancelled and cancelling() > 0
@@ -170,8 +171,8 @@ class CoroutineWorkers(Workers):
     async def _linger(self, worker: Worker) -> bool:
         """Let the loop turn, twice at most: the feeder and the consumer make room meanwhile.
 
-        Where many calls end together that costs less than to be woken one by one. It returns what
-        `_park` does.
+        If many calls end together, this costs less than waking workers one by one. Returns the
+        result of `_park`.
         """
         self._on_their_way += 1
         try:
@@ -187,12 +188,12 @@ class CoroutineWorkers(Workers):
         return not worker.cancelling()
 
     async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
-        """File what a call has raised, unless it is not meant for the operator."""
+        """File the error of a call, unless it is not meant for the operator."""
         reraise_fatal(error)
         name = shown(entry.value) if entry.given >= 0 else "a value that is out"
         with suppress(asyncio.CancelledError):
             await raise_self_cancellation(worker.scope)
-        if worker.was_cancelled:  # Its time is over, or the operator is closed.
+        if worker.was_cancelled:  # The call's time is over, or the operator is closed.
             self._note_clean_up(name, error)
             return
         if is_own_cancellation(error):

@@ -10,7 +10,7 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.toolkit import PlainSource, SourceTask, ValuesAhead, no_end_in_disguise
 
 _AT_ONCE = 1_000
-"""Values of a source that never waits that are read at once, at most."""
+"""Most values that are read at once from a source that never waits."""
 
 
 class Feeder(SourceTask):
@@ -37,7 +37,7 @@ class Feeder(SourceTask):
     ) -> None:
         async for element in iterator:
             goes_on = read(element)
-            del element  # It may be emitted long before the next one comes.
+            del element  # The element may be emitted long before the next one comes.
             while at_hand is not None and goes_on and (chunk := at_hand(self._core.wanted)):
                 goes_on = self._core.read_values(chunk)
                 del chunk
@@ -49,8 +49,8 @@ class Feeder(SourceTask):
         try:
             await self._until_room()
         except anyio.get_cancelled_exc_class():
-            # A scope that the source holds open is its own affair; it sees it when it goes on. If
-            # it is the operator that is cancelled, the close rings.
+            # A scope that the source keeps open concerns only the source, which sees it later. If
+            # the operator is cancelled, the close rings.
             with anyio.CancelScope(shield=True):
                 await self._until_room()
         return not self._core.closed
@@ -68,7 +68,7 @@ class PlainFeeder(Feeder):
         self._source = source
 
     async def read_all(self) -> None:
-        """Read values one by one, or as many at once as are at hand."""
+        """Read values one by one, or all available values at once."""
         values = self._source.values()
         if isinstance(values, AsyncIterator):
             at_hand = values.at_hand if isinstance(values, ValuesAhead) else None
@@ -83,11 +83,11 @@ class PlainFeeder(Feeder):
                 chunk: list[Any] = []
                 wanted = min(core.wanted, _AT_ONCE)
                 try:
-                    # In place, so that what was read before the source has raised is there.
+                    # In place, to keep the values that were read before the source raised.
                     chunk.extend(islice(values, wanted))
                 finally:
                     goes_on = core.read_values(chunk)
                 is_over = len(chunk) < wanted
-                del chunk  # What is in it may be emitted long before more comes.
+                del chunk  # The values may be emitted long before more values come.
                 if is_over or not (goes_on or await self._room()):
                     return

@@ -1,4 +1,4 @@
-"""Records that wait for permits: what stands between their admission and their calls."""
+"""Records that wait for permits between their admission and their calls."""
 
 from bisect import insort
 from collections import deque
@@ -21,7 +21,7 @@ from asyncwait.spec.limits import (
 from asyncwait.toolkit import Gate, Hand, Permit, StandIns, arrive, call_failed
 
 _END_ALL = (LedgerLost, BreakerOpen)
-"""Refusals for which no record is to blame."""
+"""Refusals that no single record has caused."""
 
 
 class Limited:
@@ -85,7 +85,7 @@ class Limited:
             core.fail(error)
 
     def look_at_budgets(self) -> None:
-        """Report the records that back off as soon as a budget pays for none of them."""
+        """Report the records that back off once a budget has nothing left for any of them."""
         if self._spent is not None:
             self._spend((), self._spent)
         else:
@@ -96,7 +96,7 @@ class Limited:
         self.refuse((), error)
 
     def _mark(self, entry: Entry) -> None:
-        """Have a record count as called: it leaves the operator like all others."""
+        """Count a record as called, so that it leaves the operator like all others."""
         self.forget(entry)
         if entry.started is None:
             entry.started = self._core.clock()
@@ -105,10 +105,10 @@ class Limited:
     def _spend(self, entries: Iterable[Entry], error: BudgetSpent) -> None:
         """Read nothing more; omit the records behind the last call, and report all others.
 
-        A record that waits for its key is decided when its turn comes, in the order of the key.
+        A record that waits for its key is decided in the order of its key.
         """
         self._refused.extend(entries)
-        if self.is_spending:  # To decide a record has let others in.
+        if self.is_spending:  # Deciding a record has admitted others.
             return
         core, self.is_spending = self._core, True
         if self._spent is None:
@@ -222,7 +222,7 @@ class Gated(deque[Entry]):
             self._core.on_pending()
 
     def clear(self) -> None:
-        """Give the permits of all records back, whose calls do not start."""
+        """Give back the permits of all records, because their calls do not start."""
         self._gate.close()
         for entry in self:
             self.forget(entry)
@@ -234,7 +234,7 @@ class Gated(deque[Entry]):
             self.append(entry)
 
     def forget(self, entry: Entry) -> None:
-        """Give the permit of a record back that is decided without its call, or before its end."""
+        """Give back the permit of a record that is decided without its call, or during the call."""
         if isinstance(entry.permit, Permit):
             permit, entry.permit = entry.permit, None
             if permit.began < inf:

@@ -1,4 +1,4 @@
-"""Records that wait for a call together, and since when."""
+"""Records that wait for a shared call, and the times since when they wait."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -8,13 +8,13 @@ from asyncwait.backends.pool._order import Entry
 
 
 class Gathering(deque[Entry]):
-    """Records that wait for their call, each with the time since when; it says when to look.
+    """Records that wait for their call, with the time since when each waits; it calls `look`.
 
     Args:
-        core: whose records they are.
+        core: the operator.
         clock: the loop's.
         size: of a batch.
-        look: called when there may be a batch to go.
+        look: called when a batch may go.
     """
 
     def __init__(
@@ -29,17 +29,17 @@ class Gathering(deque[Entry]):
 
     @property
     def since(self) -> float:
-        """When the first of them came, in seconds of the loop's clock."""
+        """Time since when the first record waits, in seconds of the loop's clock."""
         return self._since[0]
 
     def append(self, entry: Entry) -> None:
-        """Have a record wait, behind the others."""
+        """Add a record behind the others."""
         self._since.append(self._clock())
         super().append(entry)
         self._look_at_more()
 
     def extend(self, entries: Iterable[Entry]) -> None:
-        """Have records wait, behind the others."""
+        """Add records behind the others."""
         super().extend(entries)
         self._since.extend([self._clock()] * (len(self) - len(self._since)))
         self._look_at_more()
@@ -50,7 +50,7 @@ class Gathering(deque[Entry]):
             self._look()
 
     def take(self, count: int) -> list[Entry]:
-        """Take so many, the first of them."""
+        """Take the first `number` records."""
         for _ in range(count):
             self._since.popleft()
         if count == len(self):
@@ -60,12 +60,12 @@ class Gathering(deque[Entry]):
         return [self.popleft() for _ in range(count)]
 
     def forget(self, entry: Entry) -> None:
-        """Let go of a record that is decided without a call, if it waits here."""
+        """Remove a record that is decided without a call, if it waits here."""
         if entry in self:
             place = self.index(entry)
             del self[place], self._since[place]
 
     def clear(self) -> None:
-        """Forget them all."""
+        """Remove all records."""
         self._since.clear()
         super().clear()

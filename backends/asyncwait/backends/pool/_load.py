@@ -1,4 +1,4 @@
-"""A call that records with one key share, and what it comes to for each of them."""
+"""A call that records with one key share, and its outcome for each of them."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -14,26 +14,26 @@ from asyncwait.toolkit import NoAnswer, Permit, cause_or_self, collect_results, 
 class Load(Struct, eq=False):
     """One call of the function for the records of a key, each of which may leave it alone.
 
-    It stands for the worker of their entries.
+    It is the worker of their entries.
 
     Args:
         place: the stand-in of the key; `NULL_KEY` for a call that no record shares.
-        value: which the function is called with.
+        value: the argument of the function.
         close: called when the last record has left.
         is_ahead: whether it began before a record needed it; it runs on until a record has left it.
-        is_open: whether others may join.
-        first: the record that has begun it; None if it runs in the background.
-        entries: those that have joined; some may have left, of which few are decided.
-        staying: how many have not.
+        is_open: whether other records may join.
+        first: the record that began it; None if it runs in the background.
+        entries: the records that have joined; some may have left, of which few are decided.
+        staying: number of records that have not left.
         began: when the function was called, in seconds of the loop's clock.
-        worker: who runs it.
+        worker: the worker that runs it.
         entry: the load itself, while the function runs.
         permit: the permit for the call, or the request for one; None without limits, and when the
             call has begun.
     """
 
     scope: ClassVar[tuple[()]] = ()
-    """There is something to cancel."""
+    """Not None, because the call can be cancelled."""
 
     place: Any
     value: Any
@@ -50,7 +50,7 @@ class Load(Struct, eq=False):
     permit: Permit | None = None
 
     def join(self, entry: Entry) -> None:
-        """Have a record wait for it."""
+        """Add a record that waits for the load."""
         entry.worker = self
         if not (self.entries or self.is_ahead):
             self.first = entry
@@ -61,7 +61,7 @@ class Load(Struct, eq=False):
         self.staying += 1
 
     def forget(self) -> None:
-        """Hold nothing of what it was for: its records, which may have been emitted, hold it."""
+        """Drop its records, which may have been emitted and refer to it."""
         self.entries.clear()
         self.value = self.first = None
 
@@ -74,44 +74,44 @@ class Load(Struct, eq=False):
     def lingers(self) -> bool:
         """Whether a record that has left waits for its end before another call (RETRY-10).
 
-        While others wait for it, it may join again.
+        While other records wait for the load, the record may join again.
         """
         return self.entry is not None and not self.is_wanted
 
     def cancel(self) -> bool:
-        """Have one record leave; tell whether it was the last, so that the call is cancelled."""
+        """Remove one record; return whether it was the last one, so that the call is cancelled."""
         self.staying -= 1
         if self.is_wanted:
             return False
         self.close(self)
-        if self.entry is None:  # It has not begun, or is over.
+        if self.entry is None:  # The call has not begun, or is over.
             return False
         assert self.worker is not None
         return self.worker.cancel()
 
     def is_begun_by(self, entry: Entry) -> bool:
-        """Tell whether a record has begun it, and not joined."""
+        """Return whether a record began the load, instead of joining it."""
         return self.first is entry
 
 
 def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ...]:
-    """Return the results that a call has given.
+    """Return the results of a call.
 
     Args:
-        load: whose call it was.
-        returned: by the function.
-        single: whether that is the one result, and no collection.
+        load: the load of the call.
+        returned: the return value of the function.
+        single: whether `returned` is the one result, and no collection.
 
     Raises:
-        NoAnswer: it is no collection.
-        WrongFunction: it is unfinished work.
-        BaseException: what reading it has raised.
+        NoAnswer: `returned` is no collection.
+        WrongFunction: `returned` is unfinished work.
+        BaseException: the error of reading `returned`.
     """
     if single:
         return (settled("fn", uncosted(returned)),)
     try:
         return collect_results(Record(load.value), returned)
-    except InvalidResult as error:  # of a record that stands for all that share the load
+    except InvalidResult as error:  # for a record that represents all records of the load
         raise NoAnswer(error.reason) from None
     except OperatorError as error:
         raise cause_or_self(error) from None

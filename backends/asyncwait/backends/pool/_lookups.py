@@ -15,7 +15,7 @@ from asyncwait.spec import AsyncWaitError, OperatorConfig
 from asyncwait.toolkit import NULL_KEY, PLAIN_KEYS, Permit, Store, reraise_fatal, stand_in
 
 _AT_ONCE: Any = SimpleNamespace(scope=None, lingers=False)
-"""Stands for the worker of a call that ends in the step in which it begins."""
+"""Worker of a call that ends in the step in which it begins."""
 
 
 def _isolated(key: Callable[[Any], Any], opened: Context) -> Callable[[Any], Any]:
@@ -52,11 +52,11 @@ class Lookups(Workers):
         self._loading: dict[Any, Load] = {}
         """The load of each key, by stand-in."""
         self._queue: deque[Load] = deque()
-        """Loads that are to begin."""
+        """Loads that have not begun."""
         self._most, self._running = config.capacity, 0
-        """Largest number of calls at which a refresh may begin; calls that run or are to begin."""
+        """Largest number of running and queued calls at which a refresh may begin."""
         self._ending: list[Load] = []
-        """Loads that run and are cancelled."""
+        """Cancelled loads that still run."""
         self._is_busy = False
         """Whether `_look_up` runs, which also handles records that arrive meanwhile."""
         self._asked: Callable[[Any], Any] | None = None
@@ -77,10 +77,10 @@ class Lookups(Workers):
             self._is_busy = False
 
     def _look_up_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
-        """Ask for those that wait; return whether it came to their end.
+        """Look up the waiting records; return whether the queue is empty then.
 
         Args:
-            decided: where entries go that have their results, and are to be counted.
+            decided: receives the entries that have their results, and must be counted.
         """
         core, sweep, clock, key_of = self._core, self._sweep, self._clock, self._key
         pending, called, figures = core.pending, core.called, self._figures
@@ -89,11 +89,11 @@ class Lookups(Workers):
         in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
         while pending:
             entry = pending.popleft()
-            if waits:  # Its call begins with a hit, or with the load that it waits for.
+            if waits:  # Its call begins with a hit, or with its load.
                 if entry.results is not None or (self._ending and self._has_to_linger(entry)):
                     continue
                 now = clock()
-            elif is_light and entry.started is None:  # What `begin` does, without its count.
+            elif is_light and entry.started is None:  # As in `begin`, without counting.
                 entry.started = now = clock()
                 entry.attempts = 1
                 called.append(entry)
@@ -133,7 +133,7 @@ class Lookups(Workers):
             if now >= kept.refresh_from and self._running < self._most:
                 kept.refresh_from = inf  # once in its life
                 self._refresh(place, entry.value)
-            if is_light:  # What follows comes to the same.
+            if is_light:  # a fast path of `else`
                 if in_bulk and kept.results and (pending or decided):
                     entry.results = kept.results
                     decided.append(entry)
@@ -146,7 +146,7 @@ class Lookups(Workers):
         return True
 
     def _kept_for(self, values: Sequence[Any]) -> Sequence[Any]:
-        """Return what is kept for the first of some values, which none that wait stand before.
+        """Return the cached results of the first of some values, if no record waits before them.
 
         The first value without a fresh result ends the search, and is looked up as all others are;
         its key is known then.
@@ -176,13 +176,13 @@ class Lookups(Workers):
         return results
 
     def _has_to_linger(self, entry: Entry) -> bool:
-        """Have a record wait for a call that it has shared, and that is cancelled (RETRY-10)."""
+        """Make a record wait for a call that it has shared and that is cancelled (RETRY-10)."""
         return any(
             entry in load.entries and self._sweep.linger(entry, load) for load in self._ending
         )
 
     def _has_no_key(self, entry: Entry, error: BaseException) -> None:
-        """Fail an attempt as if its call had raised what its key has (CACHE-1)."""
+        """Fail an attempt with the error of its key, as if its call had raised it (CACHE-1)."""
         reraise_fatal(error)
         if self._limited is not None and not self._sweep.begin(entry):
             return
@@ -192,7 +192,7 @@ class Lookups(Workers):
             self._core.call_raised(entry, error)
 
     def _needs_load(self, entry: Entry, place: Any) -> bool:
-        """Have a record wait for the load of its key; tell whether that is a new one."""
+        """Make a record wait for the load of its key; return whether the load is new."""
         load = Load(place, entry.value, self._close)
         if place is NULL_KEY:
             self._figures.null_keys += 1
@@ -239,7 +239,7 @@ class Lookups(Workers):
                 self._queue.append(load)
 
     def _refused(self, load: Load, error: AsyncWaitError) -> None:
-        """Decide the records of a load without a permit; a load ahead of time is left out."""
+        """Decide the records of a load without a permit; drop a load ahead of time."""
         assert self._limited is not None
         entries = [each for each in load.entries if each.worker is load and each.results is None]
         load.permit = None
@@ -256,7 +256,7 @@ class Lookups(Workers):
             load.cancel()
 
     def _close(self, load: Load) -> None:
-        """Let no record join a load that is over, or that is cancelled."""
+        """Close a load that is over or cancelled, so that no record joins it."""
         if load.is_open:
             load.is_open = False
             if load.entry is not None:
@@ -272,7 +272,7 @@ class Lookups(Workers):
             self._limited.gate.give_back(permit)
 
     def _ended(self, load: Load) -> None:
-        """Take note that the call of a load has ended."""
+        """Note that the call of a load has ended."""
         if load in self._ending:
             self._ending.remove(load)
         self._running -= 1
@@ -301,12 +301,12 @@ class Lookups(Workers):
             self._look_up()
 
     def _keep(self, load: Load, results: tuple[Any, ...], now: float) -> None:
-        """Keep what a load has given, unless another one may have begun since."""
+        """Cache the results of a load, unless a newer load may have begun."""
         if load.is_open and load.place is not NULL_KEY and not self._core.closed:
             before = self._store.evictions
             self._store.put(load.place, results, load.began, now)
             self._figures.evictions += self._store.evictions - before
 
     def _stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
-        """Return what may be given although a load has failed."""
+        """Return the stale results that may be used although a load has failed."""
         return self._store.stale(load.place, now)

@@ -35,7 +35,7 @@ from asyncwait.toolkit import (
 R = TypeVar("R", bound=PoolValues)
 
 _KNOWN = "retry", "max_held", "batch", "cache", "limits", "on_failure"
-"""Settings that not every operator knows."""
+"""Settings that not every operator supports."""
 
 
 def open_operator(
@@ -48,19 +48,18 @@ def open_operator(
 ) -> AbstractAsyncContextManager[PoolResults]:
     """Open a pool operator; see `asyncwait.spec.OpenOperator`.
 
-    Calls share a few long-lived tasks, one after the other, but for a task that somebody keeps hold
-    of, which serves no further call. They don't share what they set in their contexts, or
-    cancellations.
+    Calls share a few long-lived tasks, one after the other; a task that user code still refers to
+    serves no further call. Calls do not share context variables or cancellations.
 
     Args:
-        config: see `OpenOperator`, and so are the next three.
-        fn: the user's.
+        config: see `OpenOperator`, as for the next three.
+        fn: the user's function.
         elements: the input.
-        restore: what goes first.
+        restore: snapshot of an earlier operator.
         store: see `open_plain`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
     """
     parts = check_arguments(config, fn, elements, restore, "pool", *_KNOWN)
     core = Core(config, restore)
@@ -78,12 +77,13 @@ def open_plain(
     """Open a pool operator for plain values; see `asyncwait.toolkit.OpenPlain`.
 
     Args:
-        config: see `OpenPlain`, and so are the next two.
-        function: the user's.
-        source: of values.
-        feeder: makes what reads the source into the pool.
-        store: where `config.cache` keeps results; None for one of its own. Others may use it too,
-            in the same thread, one after the other or side by side; their clocks must be the same.
+        config: see `OpenPlain`, as for the next two.
+        function: the user's function.
+        source: the values.
+        feeder: makes the task that reads the source into the pool.
+        store: where `config.cache` keeps results; None for a store of its own. Other operators may
+            use it too, in the same thread, one after the other or at the same time; their clocks
+            must be the same.
     """
     parts = check_arguments(config, function, source, None, "pool", *_KNOWN)
     if function.single and parts.invoke is None:
@@ -179,7 +179,7 @@ class _Pool(OperatorContext[R]):
             try:
                 await anyio.sleep_forever()
             except cancelled:
-                self._core.interrupt()  # It is closed if it is its own doing.
+                self._core.interrupt()  # If the operator cancelled the task itself, it is closed.
                 raise
 
     def _dismiss(self) -> None:

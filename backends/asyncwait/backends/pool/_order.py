@@ -1,6 +1,6 @@
-"""In which order decided entries may go out, and those of one key are called: the modes.
+"""The modes: the order in which decided entries go out, and in which records of one key are called.
 
-In ordered mode nothing is to be kept but the line of all entries: its first goes out next.
+The ordered mode needs only the line of all entries: its first entry goes out next.
 """
 
 from collections import deque
@@ -32,25 +32,25 @@ RUN = -1
 class Entry(Struct, eq=False):
     """An admitted element on its way through the operator; it holds one slot.
 
-    One is made for each record: as a Struct, in half the time of a class with slots.
+    Each record has one. A Struct is made in half the time of a class with slots.
 
     Args:
-        value: of the record, which the function is called with.
+        value: of the record; the argument of the function.
         element: the input: a Record, or a fence. None when the entry has left the operator, and for
             plain values, until an error needs their records; see `Core.record`.
-        results: what goes out for it; None while undecided. A fence stands for itself.
-        given: how many of the results the consumer has taken; -1 when the entry has left.
+        results: the outputs of it; None while undecided. A fence is its own output.
+        given: number of results that the consumer has taken; -1 when the entry has left.
         started: when its first call began, in seconds of the loop's clock; None before.
-        worker: the worker that runs its call, or an attempt that stands for that; else None.
-        attempts: its calls so far; they are counted where there are retries.
-        number: its place in the input; counted where there are limits.
+        worker: the worker that runs its call, or the attempt in its place; otherwise None.
+        attempts: number of its calls; counted if there are retries.
+        number: its place in the input; counted if there are limits.
         error: the error of its last call, if a further attempt follows.
         permit: the permit for its next call, or the request for one; the number of its arrival
             while it waits for its key; not without limits.
-        room: how many may share its next call, where batches are split; 0 for no bound, and
+        room: largest number of records in its next call, if batches are split; 0 for no bound, and
             `RUN` for values that were decided together, each with one of the results and a slot.
-        segment: where it stands; not in ordered mode.
-        line: those that wait for its key, in key-ordered mode, if it is its turn.
+        segment: its segment; not in ordered mode.
+        line: records that wait for its key, in key-ordered mode, if it is the key's first record.
     """
 
     value: Any
@@ -69,7 +69,7 @@ class Entry(Struct, eq=False):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call runs for a record of which attempts are counted, or its load waits."""
+        """Whether no call runs for a record whose attempts are counted, or its load waits."""
         return self.worker is None or getattr(self.worker, "worker", self) is None
 
     @property
@@ -80,19 +80,19 @@ class Entry(Struct, eq=False):
 
 
 _SLACK = 64
-"""So many entries that have left may stay in a queue before it is gone through."""
+"""Number of entries that have left and may stay in a queue before the queue is searched."""
 
 
 def let_go(queue: deque[Entry], entry: Entry, inside: int) -> None:
-    """Have `queue` forget `entry`, which has left, now or some time.
+    """Remove `entry`, which has left, from `queue`, now or later.
 
-    What has left is dropped from the front, and from anywhere when it outnumbers the rest, so that
-    each costs the same on average, however many there are.
+    Entries that have left are dropped from the front, and from any place when they outnumber the
+    others, so each costs the same on average, however many there are.
 
     Args:
         queue: entries, some of which may have left before.
         entry: one of them.
-        inside: how many entries have not left, in this queue or elsewhere.
+        inside: number of entries that have not left, in this queue or elsewhere.
     """
     if queue[0] is entry:
         queue.popleft()
@@ -113,30 +113,30 @@ class Unordered:
         self._segments = deque([self._last])
 
     def add(self, entry: Entry) -> None:
-        """Take in an admitted record."""
+        """Add an admitted record."""
         entry.segment = self._last
         self._last.undecided += 1
 
     def add_all(self, entries: Collection[Entry]) -> None:
-        """Take in admitted records."""
+        """Add admitted records."""
         last = self._last
         for entry in entries:
             entry.segment = last
         last.undecided += len(entries)
 
     def add_fence(self, fence: Entry) -> None:
-        """Take in an admitted fence."""
+        """Add an admitted fence."""
         self._last.fence = fence
         self._last = Segment()
         self._segments.append(self._last)
         self._advance()
 
     def decided(self, entry: Entry) -> None:
-        """Let go out what may now that `entry` is decided."""
+        """Let out the entries that may go out now that `entry` is decided."""
         segment = entry.segment
         assert segment is not None
         segment.undecided -= 1
-        # What has no results crosses no fence, and only holds a slot that others could use.
+        # A record without results crosses no fence, and only holds a slot that others could use.
         if segment is self._segments[0] or not entry.results:
             self._ready.append(entry)
             if not segment.undecided:
@@ -155,17 +155,17 @@ class Unordered:
 
 
 class Lines:
-    """Has the records of each key called one after another.
+    """Calls the records of each key one after another.
 
-    They go out as in unordered mode: what is decided in the order of a key goes out in it, too.
+    They go out as in unordered mode: records decided in the order of a key go out in that order.
     """
 
     def __init__(self) -> None:
         self._busy: ByKey[deque[Entry]] = ByKey()
-        """For each key with a record whose turn it is, those that wait behind that."""
+        """For each key with a current record, the records that wait behind it."""
 
     def enter(self, entry: Entry) -> bool:
-        """Put `entry` behind all with its key; tell whether there are none."""
+        """Put `entry` behind all records of its key; return whether it is the first."""
         key = entry.element.key
         line = self._busy.get(key)
         if line is not None:
@@ -187,5 +187,5 @@ class Lines:
         return None
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all records."""
         self._busy.clear()

@@ -22,7 +22,7 @@ class PoolValues:
         self._poll = core.poll
         self._awaited = False
         self._loop: AbstractEventLoop | None = None
-        """The loop of asyncio that has entered the operator: to compare it takes no time."""
+        """The asyncio loop that entered the operator: comparing it costs no time."""
         self._home: HomeLoop | None = None
 
     def enter(self) -> None:
@@ -60,7 +60,7 @@ class PoolValues:
     def take_ready(self, limit: int) -> list[Any]:
         """Take up to `limit` results that can be emitted now, without waiting.
 
-        Each counts as emitted. Nothing is raised here: the end, or a failure, comes with the
+        Each counts as emitted. This method raises no error: the end, or a failure, comes with the
         next `__anext__`.
         """
         batch: list[Any] = []
@@ -76,7 +76,7 @@ class PoolResults(PoolValues):
     """
 
     def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output, whether there is room or not.
+        """Emit a Snapshot as the next output, even if the operator is full.
 
         After the end or a failure it does nothing.
         """

@@ -1,4 +1,4 @@
-"""Retries: which calls are repeated, the back-offs before that, and the limits of attempts."""
+"""Retries: the calls to repeat, their back-offs, and the limits of attempts."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -21,16 +21,16 @@ from asyncwait.toolkit import (
 
 
 class Retries(Sweep):
-    """Looks after attempts and back-offs as well as deadlines.
+    """Manages attempts and back-offs as well as deadlines.
 
     Each record that was called has a deadline here, which may be infinite. It has a worker, or an
-    attempt in callback form, while there is a call whose outcome counts.
+    attempt in callback form, while it has a call whose outcome counts.
 
     Args:
-        core: whose records they are.
+        core: the operator.
         parts: of the user's function.
         config: of the operator.
-        group: where the task lives.
+        group: the task group of its task.
         retry: the retry policy of `config`.
     """
 
@@ -46,22 +46,22 @@ class Retries(Sweep):
         self.watches = True
         self._back_offs = BackOffs(retry)
         self._limit = inf if retry.attempt_timeout is None else retry.attempt_timeout
-        # In a plain dict the first is found ever slower, as those before it go.
+        # In a plain dict, finding the first entry gets slower as earlier entries are removed.
         self._limits: OrderedDict[Entry, float] = OrderedDict()
-        """When calls have taken too long, the earliest first; not where the deadline is earlier."""
+        """Times when calls reach their limits, the earliest first; only if before the deadline."""
         self._pauses: list[tuple[float, int, Entry]] = []
-        """A heap of the ends of back-offs, numbered so as to keep their order."""
+        """A heap of the ends of back-offs, numbered to keep their order."""
         self._numbers = count()
         self._lingering: dict[Any, list[tuple[Entry, float]]] = {}
-        """By worker: records that have left calls which run, and the ends of their back-offs.
+        """By worker: records that have left running calls, and the ends of their back-offs.
 
-        They join the heap when it is known that the call has ended, or is abandoned.
+        They join the heap when the call has ended, or is abandoned.
         """
         self._is_timed = min(self._timeout, self._limit) < inf
         self.on_back_off: Callable[[], object] = lambda: None
         """Called when a record has begun to back off."""
         self._at: float | None = None
-        """When the outcome came that is looked at; None for just now."""
+        """Time of the outcome in process; None for the present time."""
         self.is_light = retry.on_result is None and self._limit == inf
         if not self.is_light:
             core.on_results = self._on_results
@@ -70,13 +70,13 @@ class Retries(Sweep):
     # Calls begin.
 
     def begin(self, entry: Entry) -> bool:
-        """Note that a call of `entry` begins now, or tell that it may not any more."""
+        """Note that a call of `entry` begins now, or return that it may not begin any more."""
         now = self._clock()
         if entry.started is None:
             entry.started = now
             self._core.called.append(entry)
         elif self._deadline(entry) <= now or entry.results is not None or self._core.closed:
-            self.forget(entry)  # Its deadline, if that is over, decides it.
+            self.forget(entry)  # Its deadline, if over, decides it.
             return False
         else:
             self._core.retries += 1
@@ -93,14 +93,14 @@ class Retries(Sweep):
     # Calls end.
 
     def is_over(self, entry: Entry, at: float, worker: Any) -> bool:
-        """Tell whether an outcome comes too late: behind the deadline, the limit, or another."""
+        """Return whether an outcome is too late: after the deadline, limit, or another outcome."""
         self._at = at
         return worker is not entry.worker or super().is_over(entry, at, worker)
 
     def expire_due(self, entry: Entry, at: float) -> bool:
-        """Decide what was due before `at`; tell whether an outcome of `entry` is too late.
+        """Decide records due before `at`; return whether an outcome of `entry` is too late.
 
-        It is after the deadline, the limit, or another outcome.
+        It is too late after the deadline, the limit, or another outcome.
         """
         self._at = at
         is_late = False
@@ -108,7 +108,7 @@ class Retries(Sweep):
             is_late = min(self._deadline(entry), self._limits.get(entry, inf)) < at
             if is_late:
                 entry.worker = None  # Its call is over: there is nothing to cancel.
-            self._decide_before(at)  # Its next attempt may begin by that.
+            self._decide_before(at)  # This may begin its next attempt.
         return is_late or entry.worker is None or self._core.closed
 
     def _came_at(self) -> float:
@@ -120,7 +120,7 @@ class Retries(Sweep):
             self._pause(entry, until)
 
     def linger(self, entry: Entry, worker: Any) -> bool:
-        """Have a record wait for the cancelled call of `worker`, unless that is abandoned."""
+        """Let a record wait for the cancelled call of `worker`, unless the call is abandoned."""
         if any(call.worker is worker for call in self._abandoned):
             return False
         self._lingering.setdefault(worker, []).append((entry, self._clock()))
@@ -193,7 +193,7 @@ class Retries(Sweep):
     # Time.
 
     def close(self) -> None:
-        """End the task, and wait for nothing any more."""
+        """End the task, and drop all waiting records."""
         super().close()
         for waiting in (self._limits, self._pauses, self._lingering):
             waiting.clear()
@@ -211,7 +211,7 @@ class Retries(Sweep):
         return next(iter(self._limits.values()), inf)
 
     def _decide_before(self, time: float) -> None:
-        """Do all that was due before `time`: deadlines and limits in their order, then the rest."""
+        """Process everything due before `time`: deadlines and limits in order, then back-offs."""
         while (limit := self._first_limit()) < time:
             if self._core.due <= limit:
                 super()._decide_before(nextafter(limit, inf))

@@ -57,16 +57,16 @@ class CacheFigures(Struct):
 class State:
     """Elements in flight by their queues, and the end of the operator.
 
-    An element goes through the backlog (no room yet) to the line of those that hold a slot, and to
+    An element goes through the backlog (no room yet) to the line of elements with a slot, and to
     `pending` (its call has not started; before that, in key-ordered mode, it may wait for its key).
-    When it is decided and in its turn, it is the first of the ready ones, from where the consumer
-    takes it. Markers and snapshots overtake by a way of their own.
+    When it is decided and the next to go out, it is the first of the ready entries, from which the
+    consumer takes it. Markers and snapshots overtake in a separate queue.
 
     Args:
         config: of the operator.
-        restore: what goes first.
-        record_of: makes the record of a plain value; None if elements come in and go out.
-        single: whether the answer of a call is its one result, and no collection.
+        restore: snapshot whose elements go first.
+        record_of: makes the record of a plain value; None if input and output are elements.
+        single: whether the return value of a call is its one result, and no collection.
     """
 
     # More than thirty attributes, and in an instance without slots each access would cost more.
@@ -92,39 +92,39 @@ class State:
         self._gives_values, self.single = record_of is not None, single
         self._record_of = record_of or Record
         self.failure_handler: FailureHandler | None = None
-        """The function's, if it has one."""
+        """The function's failure handler, if it has one."""
         self._capacity = config.capacity
         self._max_held = config.max_held or 0
         self._line: deque[Entry] = deque()
-        """Whatever holds a slot, in input order, and some that have left (see `let_go`)."""
+        """Entries with a slot, in input order, and some that have left (see `let_go`)."""
         self.called: deque[Entry] = deque()
-        """The records among them that were called, in the order of their first calls; the same."""
+        """The records of the line that were called, in the order of their first calls."""
         self._inside = self._fences = self._decided = self._empty = 0
-        """Numbers of entries with a slot; and of fences, decided and empty entries among them."""
+        """Numbers of entries with a slot, and of fences, decided and empty entries among them."""
         self.pending: deque[Entry] = deque()
         """Admitted records whose calls have not started, or are to be repeated now."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         self._restoring = bool(self._backlog)
         ordered = config.mode == "ordered"
         self._ready: deque[Entry] = self._line if ordered else deque()
-        """Whose first goes out next, as soon as it is decided."""
+        """Entries whose first goes out next, as soon as it is decided."""
         self._unordered = None if ordered else Unordered(self._ready)
         self._called_in_order = ordered and config.limits is None
         """Whether first calls begin in the order of the line."""
         self._is_simple = ordered and not (config.batch and config.max_held)
-        """Whether what leaves is the first of all, and nothing else hangs on it."""
+        """Whether the first entry leaves first, without effects on others."""
         self._lines = Lines() if config.mode == "key-ordered" else None
         self._express: deque[Element] = deque()
-        self._requested = 0  # snapshots on request, which stand first in there
+        self._requested = 0  # requested snapshots, which come first in it
         self._read = 0
         self._ended = False
         self._source_error: BaseException | None = None
         self.closed = False
         """Nothing will be emitted any more."""
         self.finishing: OperatorError | None = None
-        """The failure behind which no call begins, and results of calls that run come out first."""
+        """The failure after which no call begins, and results of running calls come out first."""
         self.reads = True
-        """Whether the source is read further, as far as there is room."""
+        """Whether the source is read, as far as there is room."""
         self._interrupted = False
         self._final: BaseException | None = None
         self.calls = self.batches = self.retries = self.timeouts = self.failures_handled = 0
@@ -138,9 +138,9 @@ class State:
         self.on_pending: Callable[[], None] = lambda: None
         """Called when a record waits for its call."""
         self.clock: Callable[[], float] = float
-        """Tells the seconds of the loop."""
+        """Returns the loop's time in seconds."""
         self.gathers = False
-        """Whether records wait for their calls together."""
+        """Whether records wait for shared calls."""
         self.arrive: Callable[[], int | None] = lambda: None
         """Numbers a record that waits for its key, so that it keeps its place at the gate."""
         self.notes: list[str] = []
@@ -152,11 +152,11 @@ class State:
         self.last_called = 0
         """The largest number of a record that was called, or is about to be."""
         self.waiting_for_permits: Callable[[], tuple[int, ...]] = tuple
-        """Returns how many calls wait, for each limit."""
+        """Returns the number of waiting calls, for each limit."""
         self.kept_for: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-        """Gives the results of the first of some values, as far as they take no call."""
+        """Returns the results of the first of some values, as far as they need no call."""
         self.due = inf
-        """No undecided record has an earlier deadline; the sweep sees to that."""
+        """No undecided record has an earlier deadline; the sweep maintains it."""
         self.on_close: Callable[[], None] = lambda: None
         """Called once, on closing."""
 
@@ -170,7 +170,7 @@ class State:
     # Snapshots and figures.
 
     def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a snapshot of everything out, what waits for room included."""
+        """Emit a snapshot of all elements in flight, waiting ones included."""
         if not self.closed:
             held = (*self._in_flight(), *self._backlog)
             self._express.insert(self._requested, Snapshot(checkpoint_id, held, self._read))
@@ -213,7 +213,7 @@ class State:
         return self._interrupted and self._final is not None
 
     def raise_if_over(self) -> None:
-        """Raise what the consumer gets when nothing more will come; return if something may."""
+        """Raise the end or the error if no more will come; return otherwise."""
         if not self.closed and self._ended and not self._inside and not self._backlog:
             if self.finishing is not None:
                 _tell_what_is_missing(self.finishing)
@@ -224,7 +224,7 @@ class State:
     def _raise_final(self) -> NoReturn:
         if self._final is None:
             raise StopAsyncIteration
-        # Without this each further read would add its frames to the one error.
+        # Without this each further read would add its frames to the error.
         raise self._final.with_traceback(self._traceback)
 
     def fail(self, error: BaseException) -> None:
@@ -273,7 +273,7 @@ class State:
         self.closed = True
         self.reads = False
         self._final = final
-        # What an operator says of a record needs none: what was wrong there is behind it.
+        # An operator's own error about a record needs no note: its cause follows it.
         is_told = isinstance(final, OperatorError)
         self._traceback = None if is_told or final is None else final.__traceback__
         for held in (self._line, self.called, self.pending, self._backlog, self._ready):

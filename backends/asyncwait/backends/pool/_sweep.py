@@ -1,4 +1,4 @@
-"""One task looks after all deadlines of an operator."""
+"""One task that handles all deadlines of an operator."""
 
 from collections import deque
 from collections.abc import Callable
@@ -14,19 +14,19 @@ from asyncwait.spec import OperatorConfig, OperatorError, TooManyAbandonedCalls
 from asyncwait.toolkit import Bell, FunctionParts, JoinableTasks, results_at_deadline, running_loop
 
 _LOOK = 0.0025
-"""Seconds from a cancellation to the look whether the call has ended, and from look to look."""
+"""Seconds from a cancellation to the first look at the call, and from look to look."""
 
 _CALM = 2
-"""Looks on time, one after the other, after which a call that still runs counts as abandoned."""
+"""Looks on time in a row after which a call that still runs counts as abandoned."""
 
 _LATE = 0.001
-"""Seconds from which a look is not on time: the call has had no more of the loop than the look."""
+"""Seconds after which a look is late: the call has had as little of the loop as the look."""
 
 _TURNS = 10
 """Turns of a loop that was blocked at a deadline: available answers reach their calls meanwhile."""
 
 _LOOKS = 8
-"""Looks after which it counts in any case; a loop that stalls all the time must not hide it."""
+"""Looks after which a call counts in any case; a loop that always stalls must not hide it."""
 
 
 class _Cancelled:
@@ -36,14 +36,14 @@ class _Cancelled:
         self.worker = worker
         self._calm = self._looks = 0
         self.due = now + _LOOK
-        """When to look."""
+        """Time of the next look."""
 
     def runs(self) -> bool:
-        """Tell whether it has not ended: a cancelled call is the last one of its worker."""
+        """Return whether the call still runs: a cancelled call is the last one of its worker."""
         return self.worker.entry is not None
 
     def is_abandoned(self, now: float) -> bool:
-        """Tell whether it had its turn to end, with this look, although it runs."""
+        """Return whether the call had its turn to end, with this look, although it runs."""
         self._looks += 1
         self._calm = self._calm + 1 if now <= self.due + _LATE else 0
         self.due = now + _LOOK
@@ -53,13 +53,13 @@ class _Cancelled:
 class Sweep:
     """Decides records at their deadlines.
 
-    The timeout is the same for all, so that records are due in the order in which they were called,
-    whatever that is, and the next deadline is that of the first undecided one. Nothing is done for
-    a record whose deadline does not come; when one comes, all that are in flight may be looked at.
+    All records have the same timeout, so they are due in the order in which they were called. The
+    next deadline belongs to the first undecided record. A record that is decided before its
+    deadline costs nothing here; at a deadline, all records in flight may be checked.
     """
 
     is_light = True
-    """Whether all there is to a first call is that it began, and is not late at its end."""
+    """Whether a first call needs only its start time, and a check that its end is not late."""
 
     def __init__(
         self, core: Core, parts: FunctionParts, config: OperatorConfig, group: JoinableTasks
@@ -73,20 +73,20 @@ class Sweep:
         self._bell = Bell()
         self._scope: anyio.CancelScope | None = None
         self._wakes_at = inf
-        """When the task goes on, if nothing wakes it before."""
+        """Time at which the task goes on, if it is not woken before."""
         self.has_deadlines = self.watches = config.timeout is not None
         """Whether an outcome may be too late."""
         self._cancelled: deque[_Cancelled] = deque()
         self._abandoned: list[_Cancelled] = []
         self.forget: Callable[[Entry], object] = lambda _: None
-        """Called with a record that its deadline decides: it may wait for a call of several."""
+        """Called with a record that its deadline decides: it may wait for a shared call."""
         self.on_abandoned: Callable[[int], object] = lambda _: None
-        """Called with the number of abandoned calls that run, when one more is found."""
+        """Called with the number of running abandoned calls, when another one is found."""
         self.before: Callable[[], object] = lambda: None
-        """Called before a record is decided by its deadline: it may have been answered in time."""
+        """Called before a deadline decides a record: it may have been answered in time."""
 
     def begin(self, entry: Entry) -> bool:
-        """Note that the call of `entry` begins now, and tell that it may."""
+        """Note that the call of `entry` begins now; return True, because it may."""
         core = self._core
         core.calls += 1
         entry.started = now = self._clock()
@@ -96,14 +96,14 @@ class Sweep:
         return True
 
     def expect(self, now: float) -> None:
-        """Wait for the deadline of a record that is called now; no other one is undecided."""
+        """Wait for the deadline of a record that is called now, the only undecided one."""
         self._core.due = now + self._timeout
         self._wake()
 
     def is_over(self, entry: Entry, _at: float, _worker: Any) -> bool:
-        """Tell whether the outcome of a call, which came on the loop, comes too late for `entry`.
+        """Return whether the outcome of a call, which came on the loop, is too late for `entry`.
 
-        An outcome counts that comes before the sweep has noticed the deadline: while something
+        An outcome counts if it comes before the sweep has noticed the deadline: while something
         blocks the loop, answers wait as the deadline does.
 
         Args:
@@ -114,7 +114,7 @@ class Sweep:
         return entry.results is not None or self._core.closed
 
     def expire_due(self, entry: Entry, at: float) -> bool:
-        """Decide what was due before `at`, when an outcome came; tell whether `entry` was due."""
+        """Decide records due before `at`, when an outcome came; return whether `entry` was due."""
         if at <= self._core.due:
             return False
         is_late = self._deadline(entry) < at
@@ -132,7 +132,7 @@ class Sweep:
         """Note that the cancelled call of `worker` has ended, or is abandoned."""
 
     def linger(self, entry: Entry, worker: Any) -> bool:  # noqa: ARG002 - there are no retries
-        """Have a record wait for the cancelled call of `worker`, unless that is abandoned."""
+        """Let a record wait for the cancelled call of `worker`, unless the call is abandoned."""
         return False
 
     def close(self) -> None:
@@ -160,12 +160,12 @@ class Sweep:
                         for _ in range(_TURNS):
                             await anyio.lowlevel.checkpoint()
                     self.before()
-                    # A timer may come a rounding error early; it is the deadline all the same.
+                    # A timer may fire early by a rounding error; the deadline has come.
                     now = max(when, self._clock())
                     self._look(now)
                     self._decide_before(nextafter(now, inf))
                     if self._core.gathers:
-                        self._core.look_again()  # A batch may have waited for them.
+                        self._core.look_again()  # A batch may have waited for these records.
 
     def _next(self) -> float:
         return min(self._core.due, self._cancelled[0].due) if self._cancelled else self._core.due
@@ -182,7 +182,7 @@ class Sweep:
         for entry in late:
             if self._core.closed:
                 break
-            if entry.results is None:  # What a handler has led to may have decided it.
+            if entry.results is None:  # An effect of a handler may have decided it.
                 self._cancel(entry)
                 self._decide(entry)
 

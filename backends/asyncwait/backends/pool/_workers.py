@@ -23,35 +23,35 @@ from asyncwait.toolkit import (
 )
 
 _LONG = 0.0005
-"""Seconds from which a call takes long. Others are back before many could be sent for."""
+"""Seconds after which a call counts as long. Shorter calls end before many workers could come."""
 
 _MOST_NOTES = 5
-"""Errors of cancelled calls that are kept."""
+"""Largest number of stored errors of cancelled calls."""
 
 holders: Callable[[object], int] = getattr(sys, "getrefcount", id)
 """Returns the number of references to an object; a constant if Python does not count them."""
 
 
 class Worker:
-    """One task of the workers, from its first call to one after which it is of no more use."""
+    """One task that runs calls, until a call makes it unusable for further calls."""
 
     __slots__ = ("bell", "cancelling", "entry", "opened", "scope", "since", "was_cancelled")
 
     def __init__(self) -> None:
         self.opened = copy_context()
-        """As the context was before the first call."""
+        """The context before the first call."""
         self.cancelling = _cancelling()
         """Returns the number of cancellations of the task, as asyncio counts them."""
         self.bell = Bell()
-        """Rings when there is work, or none any more."""
+        """Rings when work comes, or when no work will come."""
         self.entry: Any = None
-        """The record whose call it runs, or what stands for several."""
+        """The record whose call it runs, or the object that represents several records."""
         self.scope = call_scope()
-        """Ends the call, and with it the worker: a scope serves once."""
+        """Cancels the call, and with it the worker: a scope serves once."""
         self.since: float | None = None
-        """When it has come, in seconds of the loop's clock, if it has run no call since."""
+        """When it began to run, in seconds of the loop's clock, if it has made no call since."""
         self.was_cancelled = False
-        """Whether the call that it runs was; trio's scope looks at the clock to tell."""
+        """Whether its call was cancelled; reading trio's scope would read the clock."""
 
     @property
     def lingers(self) -> bool:
@@ -59,18 +59,18 @@ class Worker:
         return self.was_cancelled
 
     def is_marked(self) -> bool:
-        """Tell whether the next call would notice the last one, by a context or a cancellation.
+        """Return whether the next call would notice the last one, by a context or a cancellation.
 
-        `CoroutineWorkers` has it written out: there it is asked for each record.
+        `CoroutineWorkers` has this code written out, because it runs for each record.
         """
         try:
             is_changed = copy_context() != self.opened
-        except Exception:  # what the comparison of two values raised: they are not the same
+        except Exception:  # any error of the comparison: the values differ
             is_changed = True
         return is_changed or self.was_cancelled or self.cancelling() > 0
 
     def cancel(self) -> bool:
-        """Cancel the call that it runs; tell whether it is to be seen that the call ends."""
+        """Cancel its call; return whether the end of the call must be watched."""
         self.was_cancelled = True
         self.scope.cancel()
         return True
@@ -82,16 +82,16 @@ def _cancelling() -> Callable[[], int]:
 
 
 class Workers(ABC):
-    """The workers of one operator, grown on demand.
+    """The workers of one operator, started on demand.
 
-    While records are pending, a worker is on its way. A worker that takes a record sees to that
-    before its call: if the call suspends, the other goes on; if it does not, the same worker loops
-    on, and a whole queue of records costs one switch of tasks.
+    While records are pending, a worker is woken or started. A worker that takes a record wakes
+    another one before its call: if the call suspends, the other goes on; if not, the same worker
+    takes the next record, and a complete queue of records costs one switch of tasks.
 
     Args:
-        core: what the workers work on.
-        group: where they live.
-        sweep: knows the deadlines.
+        core: the operator.
+        group: the task group of the workers.
+        sweep: handles the deadlines.
         function: the user's, in the form that the workers call.
         opened: the context in which the operator was opened; each worker begins in a copy.
         limited: the limits of the operator; None for no limits.
@@ -117,11 +117,11 @@ class Workers(ABC):
         self._on_their_way = 0
         """Number of woken or started workers that do not run yet."""
         self._takes_long = False
-        """Whether the call did that was looked at last."""
+        """Whether the last measured call took long."""
         self._clock = running_loop().time
 
     def wake_worker(self) -> None:
-        """See to it that a worker is on its way."""
+        """Ensure that a worker is woken or started."""
         if self._on_their_way or self._core.closed:
             return
         self._on_their_way = 1
@@ -132,10 +132,10 @@ class Workers(ABC):
             _ = self._opened.copy().run(self._group.start_soon, self._work)
 
     def _arrive(self, worker: Worker) -> None:
-        """Note that a worker has come, and have the idle follow at once where calls take long.
+        """Note that a worker runs, and wake idle workers for all records if calls take long.
 
-        As many as there are records: if one woke the next, the last of a hundred would begin a
-        hundred turns of the loop later. Where calls are short, that many would come for nothing.
+        If one worker woke the next, the last of a hundred would begin a hundred turns of the loop
+        later. If calls are short, so many workers would come for nothing.
         """
         self._on_their_way -= 1
         worker.since = self._clock()
@@ -145,13 +145,13 @@ class Workers(ABC):
                 self._idle.pop().bell.ring()
 
     def _has_called(self, worker: Worker) -> None:
-        """Note that the first call of a worker that has come is over, and how long that took."""
+        """Note that the first call of a new worker is over, and how long it took."""
         assert worker.since is not None
         self._takes_long = self._clock() - worker.since > _LONG
         worker.since = None
 
     def _note_clean_up(self, name: str, error: BaseException) -> None:
-        """Keep the error of a cancelled call, which no record and no consumer learns of."""
+        """Store the error of a cancelled call, which no record and no consumer receives."""
         if isinstance(error, Exception):
             text = f"the cancelled call for {name} raised {shown(error)}"
             LOG.warning("%s", text)
@@ -159,7 +159,7 @@ class Workers(ABC):
                 self._core.notes.append(text)
 
     def dismiss(self) -> None:
-        """Send all workers home: the idle at once, the others as soon as their calls let them."""
+        """End all workers: idle workers at once, the others when their calls have ended."""
         for worker in self._workers:
             if worker.entry is None:
                 worker.bell.ring()
@@ -193,9 +193,9 @@ class Workers(ABC):
         """Work until the worker is used up or the operator is closed."""
 
     async def _park(self, worker: Worker) -> bool:
-        """Wait until there is work, or none any more; return whether the worker is of use still.
+        """Wait for work or the end; return whether the worker can make further calls.
 
-        It is of no use if user code has cancelled its task because of a call that has ended.
+        It cannot if user code has cancelled its task because of a call that has ended.
         """
         self._idle.append(worker)
         try:

@@ -13,7 +13,7 @@ WAITS: dict[Mode, PlainWait | KeyedWait] = {
     "unordered": unordered_wait,
     "key-ordered": key_ordered_wait,
 }
-"""For plain values."""
+"""The operators for plain values, by mode."""
 
 asyncio_backend = partial(stream_backend, open_operator)
 """Returns the pool on asyncio."""

@@ -1,7 +1,7 @@
-"""What PyFlink imports as `asyncio`: a loop for the coroutines of its own, in a thread of its own.
+"""Replacement of `asyncio` for PyFlink: a loop for its own coroutines, in a thread of its own.
 
-Those await nothing but a call of the user's function. That runs on the loop on which the operator
-was opened; when it has ended, its coroutine goes on here.
+These coroutines await only calls of the user's function. A call runs on the loop on which the
+operator was opened; when it has ended, its coroutine goes on here.
 """
 
 from collections import deque
@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 from asyncwait.backends.pyflink._stage import Ended, here
 
 Ending: TypeAlias = Callable[[], Any]
-"""Returns what a call came to, or raises it."""
+"""Returns the results of a call, or raises its error."""
 
 
 class Call:
-    """What a coroutine awaits."""
+    """The awaitable of a call."""
 
     def __init__(self, begin: Callable[[Context, Callable[[Ending], object]], object]) -> None:
         self.begin = begin
@@ -36,29 +36,29 @@ class EventLoop:
         self._is_stopped = self._is_closed = False
 
     def run_forever(self) -> None:
-        """Run until it is stopped."""
+        """Run until `stop` is called."""
         while not self._is_stopped:
             self._stage.wait(lambda: bool(self._ready))
             self._ready.popleft()()
 
     def call_soon_threadsafe(self, callback: Callable[[], object]) -> None:
-        """Have something called in the thread that runs it."""
+        """Let the loop's thread call `callback`."""
         self._ready.append(callback)
 
     def stop(self) -> None:
-        """Have `run_forever` return; what has not come to its end never will."""
+        """Make `run_forever` return; unfinished coroutines never end."""
         self._is_stopped = True
 
     def is_closed(self) -> bool:
-        """Say whether it was closed."""
+        """Return whether the loop was closed."""
         return self._is_closed
 
     def close(self) -> None:
-        """Take note that nobody runs it any more."""
+        """Close the loop, which does not run any more."""
         self._is_closed = True
 
     def submit(self, coro: Coroutine[Call, Ending, Any], context: Context) -> None:
-        """Have a coroutine run."""
+        """Run a coroutine in `context`."""
         self._ready.append(partial(self._step, coro, context, None))
 
     def _step(
@@ -68,7 +68,7 @@ class EventLoop:
             call = context.run(coro.send, ending)
         except StopIteration:
             return
-        except BaseException as error:  # the future's, which PyFlink never looks at
+        except BaseException as error:  # the error of the future, which PyFlink never reads
             if isinstance(error, Ended):
                 raise
             return
@@ -78,14 +78,14 @@ class EventLoop:
 
 
 def new_event_loop() -> EventLoop:
-    """Return a loop that nobody runs yet."""
+    """Return a new loop, which does not run yet."""
     return EventLoop()
 
 
 def set_event_loop(loop: EventLoop) -> None:
-    """Do nothing: PyFlink asks for no loop but by name."""
+    """Do nothing: PyFlink uses its loops only by reference."""
 
 
 def run_coroutine_threadsafe(coro: Coroutine[Call, Ending, Any], loop: EventLoop) -> None:
-    """Have a coroutine run by a loop, in a copy of the context of whoever asks for it."""
+    """Run a coroutine on a loop, in a copy of the caller's context."""
     loop.submit(coro, copy_context())

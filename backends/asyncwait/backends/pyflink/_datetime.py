@@ -1,4 +1,4 @@
-"""What PyFlink imports as `datetime`: the time is that of the loop."""
+"""Replacement of `datetime` for PyFlink: the loop's time."""
 
 from typing import Self
 
@@ -6,25 +6,25 @@ from asyncwait.backends.pyflink._stage import here
 
 
 class Span:
-    """The time between two moments, however long."""
+    """The time between two moments."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     def total_seconds(self) -> float:
-        """Return its seconds, to the microsecond."""
+        """Return the seconds, rounded to microseconds."""
         return round(self._seconds, 6)
 
 
 class datetime:  # noqa: N801 - the name by which it is imported
-    """A moment, of which PyFlink knows nothing but how long it is since another one."""
+    """A moment; PyFlink only subtracts moments."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
 
     @classmethod
     def now(cls) -> Self:
-        """Return the present one."""
+        """Return the present moment."""
         return cls(here().clock.time())
 
     def __sub__(self, other: Self) -> Span:

@@ -1,4 +1,4 @@
-"""What PyFlink 2.3.0 is known to break, and by which of its departures: data for the suite."""
+"""Rules that PyFlink 2.3.0 is known to break, and the departures at fault: data for the suite."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""The user's function, as PyFlink calls it; the records on their way, and what it fails with."""
+"""The user's function, as PyFlink calls it, the records in flight, and the errors of PyFlink."""
 
 from collections.abc import Callable, Iterable
 from contextvars import Context, copy_context
@@ -16,12 +16,12 @@ from asyncwait.toolkit import FunctionParts, call_scope, collect_results
 
 
 class Held:
-    """What PyFlink takes for an input: a record, and what it knows it by."""
+    """An input of PyFlink's: a record, and the name by which PyFlink's errors refer to it."""
 
     def __init__(self, record: Record, named: "dict[str, Held]", name: str) -> None:
         self.record, self._named, self._name = record, named, name
         self.attempts = 0
-        """How often the function was called for it."""
+        """Number of calls of the function for the record."""
 
     def __str__(self) -> str:
         self._named[self._name] = self
@@ -29,18 +29,18 @@ class Held:
 
 
 class Records:
-    """Those that PyFlink has, or has named."""
+    """The records that PyFlink holds, or has named in an error."""
 
     def __init__(self) -> None:
         self._numbers = count()
         self._named: dict[str, Held] = {}
 
     def held(self, record: Record) -> Held:
-        """Return what PyFlink is to take for `record`."""
+        """Return the input that PyFlink takes for `record`."""
         return Held(record, self._named, f"record#{next(self._numbers)}")
 
     def named_in(self, text: Any) -> Held | None:
-        """Return the one that PyFlink names in `text`; None if there is none."""
+        """Return the input that PyFlink names in `text`; None if it names none."""
         _, _, name = str(text).rpartition("'record#")
         return self._named.get("record#" + name.rstrip("'"))
 
@@ -52,16 +52,16 @@ class CalledFunction(ForeignCalls):
         super().__init__(parts, spawn)
         self._look = look
         self.late: BaseException | None = None
-        """What the last handler has raised, or PyFlink in place of one."""
+        """The error that the last handler has raised, or PyFlink's own without a handler."""
 
     # In PyFlink's threads
 
     async def invoke(self, held: Held) -> Any:
-        """Call the function, and return what it gives."""
+        """Call the function, and return its results."""
         return await Call(partial(self._begin, held))
 
     def time_out(self, held: Held, default: Callable[[Held], Any]) -> Any:
-        """Return what the handler gives; without one, do what PyFlink does."""
+        """Return the handler's results; without a handler, call PyFlink's default."""
         self.timeouts += 1
         try:
             if (asked := self.parts.timeout) is None:
@@ -85,19 +85,20 @@ class CalledFunction(ForeignCalls):
         here().errand(begin)
 
     def read(self, record: Record, results: Any) -> Any:
-        """Return what a call gave, as PyFlink has it."""
+        """Return the results of a call in PyFlink's form."""
         return listed(record, results)
 
 
 def asked_within(question: Callable[[], Any]) -> Any:
-    """Have the loop ask the user something, in a copy of the context of the present thread."""
+    """Let the loop call `question` in a copy of the present thread's context."""
     return here().ask(partial(copy_context().run, question))
 
 
 def listed(record: Record, results: Any) -> Any:
-    """Return `results` as PyFlink has them: a list.
+    """Return `results` in PyFlink's form: a list.
 
-    What it asks for a list, and takes without being one, is left as it is: a str, say.
+    An object that PyFlink accepts without its being a collection of results, like a str, stays
+    unchanged.
     """
     if isinstance(results, list | str | bytes) or not isinstance(results, Iterable):
         return results
@@ -113,14 +114,14 @@ class PyFlinkFailed(AsyncWaitError, RuntimeError):
 
 
 class Failures:
-    """Tells what an error of PyFlink's stands for."""
+    """Converts errors of PyFlink."""
 
     def __init__(self, records: Records, function: CalledFunction) -> None:
         self._records, self._function = records, function
 
     def plain(self, error: BaseException) -> BaseException:
-        """Return what the operator ends with; PyFlink gives a sentence, and what was raised."""
-        if len(error.args) == 2 and isinstance(cause := error.args[1], BaseException):  # noqa: PLR2004 - these two
+        """Return the operator's error; PyFlink's error has a sentence and the error of the call."""
+        if len(error.args) == 2 and isinstance(cause := error.args[1], BaseException):  # noqa: PLR2004 - sentence and error
             held = self._records.named_in(error.args[0])
             if held is not None:
                 is_late = cause is self._function.late

@@ -1,7 +1,7 @@
-"""PyFlink's own modules, as they are installed, loaded a second time among stand-ins.
+"""PyFlink's own modules, as installed, loaded a second time with replacements.
 
-Their `import threading` gives what takes turns with the loop. Whoever else uses PyFlink in this
-process is not concerned.
+Their `import threading` gets a module whose threads take turns with the loop. Other users of
+PyFlink in this process are not affected.
 """
 
 import builtins
@@ -17,25 +17,25 @@ from typing import Any
 from asyncwait.spec import AsyncWaitError, MissingExtra
 
 RELEASE = "2.3.0"
-"""The release that the expected failures of this backend were found on."""
+"""The release on which the expected failures of this backend were found."""
 
 _FOLDER = "pyflink.fn_execution.datastream.process.async_function"
 
 
 _STAND_INS = ("asyncio", "datetime", "threading")
-"""Modules that others of the same name here, but for an underline, stand in for."""
+"""Modules that are replaced by the module of this package with the same name and an underscore."""
 
 
 class PyFlinkUnavailable(AsyncWaitError, RuntimeError):
-    """There is no PyFlink here that can be run."""
+    """The installed PyFlink cannot run here."""
 
 
 def require_pyflink() -> None:
-    """Refuse to go on without PyFlink, or with another release of it.
+    """Refuse a missing PyFlink, or another release of it.
 
     Raises:
-        MissingExtra: it is not installed.
-        PyFlinkUnavailable: it is another release.
+        MissingExtra: PyFlink is not installed.
+        PyFlinkUnavailable: another release is installed.
     """
     try:
         found = version("apache-flink")
@@ -50,22 +50,22 @@ def require_pyflink() -> None:
 
 @cache
 def operation() -> Any:
-    """Return the module that holds `AsyncOperation`, which the thread of a stage may use.
+    """Return the module of `AsyncOperation`; only the thread of a stage may call it.
 
     Raises:
         MissingExtra: PyFlink is not installed.
-        PyFlinkUnavailable: it is another release.
+        PyFlinkUnavailable: another release is installed.
     """
     require_pyflink()
     around = {name: import_module(f"{__package__}._{name}") for name in _STAND_INS}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyFlink imports what it calls deprecated
+        warnings.simplefilter("ignore")  # PyFlink imports deprecated names
         around[f"{_FOLDER}.queue"] = _loaded(f"{_FOLDER}.queue", around)
         return _loaded(f"{_FOLDER}.operation", around)
 
 
 def _loaded(name: str, around: Mapping[str, ModuleType]) -> ModuleType:
-    """Return a module of PyFlink's, which finds some of what it imports in `around`."""
+    """Return a module of PyFlink's, whose imports are looked up in `around` first."""
     spec = importlib.util.find_spec(name)
     assert spec is not None
     assert spec.loader is not None

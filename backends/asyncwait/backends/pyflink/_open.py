@@ -1,4 +1,4 @@
-"""Opens PyFlink's operation as any other operator, in a task that feeds it."""
+"""Opening PyFlink's operation as any other operator, with a task that feeds it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LoopClock:
         self.time, self._timers = now, timers
 
     def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call back at a time; return what cancels that."""
+        """Call `callback` at a time; return a function that cancels it."""
         timer = self._timers.register(when, callback)
         return lambda: self._timers.cancel(timer)
 
@@ -54,17 +54,17 @@ class PyFlinkTask(ForeignTask):
         self.connect(parts, elements, self._side, called)
 
     async def open(self) -> None:
-        """Run the function's own `open`; the thread that feeds PyFlink sees what it has set."""
+        """Run the function's own `open`; the thread that feeds PyFlink sees its variables."""
         await run_hook(self.function.parts.open)
         self._stage.start(self._side.live, copy_context())
 
     def stop(self) -> None:
-        """Leave nothing running: no thread, no timer, no call, no reader."""
+        """Stop the threads, timers, calls and the reader."""
         self._stage.end()
         super().stop()
 
     def go_on(self) -> bool:
-        """Let the threads run; return whether one did."""
+        """Let the threads run; return whether a thread ran."""
         self._feed()
         has_run = self._stage.run()
         if self._side.failure is not None:
@@ -75,7 +75,7 @@ class PyFlinkTask(ForeignTask):
         return has_run
 
     def _feed(self) -> None:
-        """Give PyFlink what comes next, if it has nothing to do."""
+        """Give PyFlink the next element, or the end, if it is idle."""
         if not self._side.is_idle:
             return
         if self.backlog:
@@ -100,9 +100,9 @@ def open_operator(
     """Open PyFlink's operation; see `asyncwait.spec.OpenOperator`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be, or PyFlink has no word for it.
+        InvalidConfig: an argument is invalid, or PyFlink has no such option.
         MissingExtra: the extra `pyflink` is not installed.
-        PyFlinkUnavailable: it is another release of PyFlink.
+        PyFlinkUnavailable: another release of PyFlink is installed.
     """
     if isinstance(config, OperatorConfig):
         config.require_only("PyFlink's operation", "retry")

@@ -1,4 +1,4 @@
-"""PyFlink's operation itself, in surroundings of ours. All of it runs in threads of the stage."""
+"""PyFlink's operation itself, with this package's worker around it, in threads of the stage."""
 
 import pickle
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from asyncwait.spec import InvalidResult, OperatorConfig, Retry
 
 
 def strategy(retry: Retry | None) -> Any:
-    """Return PyFlink's own strategy that says what `retry` does; it counts repetitions (RT-3)."""
+    """Return PyFlink's own strategy for `retry`; it counts repetitions (RT-3)."""
     from pyflink.datastream.functions import AsyncRetryStrategy
 
     if retry is None or retry.max_attempts == 1:
@@ -31,11 +31,11 @@ def strategy(retry: Retry | None) -> Any:
 
 
 def _at_once(repetitions: int, predicates: tuple[Any, Any]) -> Any:
-    """Return a strategy without back-offs: PyFlink's own must have some."""
+    """Return a strategy without back-offs, which PyFlink's own constructor refuses."""
     from pyflink.datastream.async_retry_strategies import FixedDelayRetryStrategy
 
     made = FixedDelayRetryStrategy(repetitions, 1, *predicates)
-    made._backoff_time_millis = 0  # noqa: SLF001 - what it would be constructed with
+    made._backoff_time_millis = 0  # noqa: SLF001 - the constructor refuses 0
     return made
 
 
@@ -52,19 +52,19 @@ def _on_result(retry: Retry) -> Callable[[list[Any]], bool] | None:
 
 
 Emit = Callable[[Held, Iterable[Any]], object]
-"""Puts out the results of a record, each a row of its timestamp, a watermark and the result."""
+"""Emits the results of a record; each row has its timestamp, a watermark and the result."""
 
 _NO_WATERMARK = -(1 << 63)
 
 
 class Output:
-    """What PyFlink calls its output processor."""
+    """PyFlink's output processor."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
 
     def process_outputs(self, windowed_value: Held, rows: Iterable[Any]) -> None:
-        """Put out the results of one record."""
+        """Emit the results of one record."""
         self._emit(windowed_value, rows)
 
 
@@ -86,8 +86,6 @@ def _described(config: OperatorConfig, function: CalledFunction) -> Any:
     from pyflink.datastream.functions import AsyncFunction, AsyncFunctionDescriptor
 
     class Function(AsyncFunction):  # type: ignore[misc]  # PyFlink has no types
-        """A function as PyFlink wants it."""
-
         async def async_invoke(self, value: Held) -> Any:
             return await function.invoke(value)
 
@@ -104,7 +102,7 @@ def _described(config: OperatorConfig, function: CalledFunction) -> Any:
 
 
 def _timeout(config: OperatorConfig) -> int:
-    """Return the milliseconds to a deadline; 0 is none, but there are no retries without one."""
+    """Return the milliseconds to a deadline; 0 for none, but retries require a deadline."""
     if config.timeout is not None:
         return milliseconds(config.timeout)
     return 0 if config.retry is None else NEVER
@@ -115,7 +113,7 @@ _numbers = count()
 
 
 class _Sent:
-    """Is pickled as a number: functions of this process stay in it."""
+    """Is pickled as a number, because the functions stay in this process."""
 
     def __init__(self, thing: Any) -> None:
         self._number = next(_numbers)

@@ -1,4 +1,4 @@
-"""What PyFlink's operation is in, as it sees it: the thread that feeds it, and its output."""
+"""Worker around PyFlink's operation: the thread that feeds it, and the receiver of its output."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -12,7 +12,7 @@ from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot
 
 
 class PyFlinkSide:
-    """Makes the operation, and does to it what a worker does, in a thread of its own."""
+    """Makes the operation, and feeds it as a worker does, in a thread of its own."""
 
     def __init__(self, config: OperatorConfig, function: CalledFunction, stage: Stage) -> None:
         self._config, self._function, self._stage = config, function, stage
@@ -21,15 +21,15 @@ class PyFlinkSide:
         self._work: Callable[[], object] | None = None
         self._operation: Any = None
         self.given: deque[Element] = deque()
-        """What has come out, and nobody has taken."""
+        """Elements that have come out and that the consumer has not taken."""
         self.failure: BaseException | None = None
-        """What PyFlink has raised in the thread that feeds it."""
+        """The error that PyFlink has raised in the thread that feeds it."""
         self.is_idle = self.is_finished = False
 
     # On the loop
 
     def process(self, element: Element) -> None:
-        """Have an element processed; for a barrier, a snapshot taken."""
+        """Queue an element for processing; for a barrier, a snapshot."""
         if isinstance(element, Record):
             self._do(partial(process, self._operation, self._records.held(element)))
         else:
@@ -37,7 +37,7 @@ class PyFlinkSide:
             self._do(partial(self._snapshot, element))
 
     def end_input(self) -> None:
-        """Have it told that the input has ended."""
+        """Queue the end of the input."""
         self._do(self._finish)
 
     def _do(self, work: Callable[[], object]) -> None:
@@ -46,7 +46,7 @@ class PyFlinkSide:
     # In the thread
 
     def live(self) -> None:
-        """Make the operation, and do to it what there is to do, until something is raised."""
+        """Make the operation, and do its queued work until the end or an error."""
         try:
             self._operation = made(self._config, self._function, self._emit)
             self._operation.open()
@@ -72,10 +72,10 @@ class PyFlinkSide:
         self._operation.close()
         self.is_finished = True
 
-    # In whichever thread puts something out
+    # In any thread that emits results
 
     def _emit(self, held: Held, rows: Iterable[Any]) -> None:
-        """Put results out, and wait until they were taken: what is out is in flight until then."""
+        """Emit results, and wait until the consumer has taken them: they are in flight so long."""
         for row in rows:
             self.given.append(Record(row[2], row[0], held.record.key))
         self._wait_for_room()

@@ -1,8 +1,8 @@
-"""Threads that take turns with each other and with the event loop: one of them all runs at a time.
+"""Threads that take turns with each other and with the event loop: only one of them runs at a time.
 
-A thread runs until it waits for something, and then the next one does that has something to do, in
-the order in which they were started. While all wait, the loop runs. So the order of all that
-happens is settled, and the loop's clock may be a virtual one.
+A thread runs until it waits; then the next thread with work runs, in the order in which the
+threads were started. While all threads wait, the loop runs. So the order of all events is fixed,
+and the loop's clock may be virtual.
 """
 
 import threading
@@ -17,19 +17,19 @@ from asyncwait.backends.flink._turns import for_the_program
 
 
 class Ended(BaseException):
-    """The operator is being left, and its threads are to come to their ends."""
+    """The operator closes, and its threads must end."""
 
 
 def always() -> bool:
-    """Say that there is nothing to wait for."""
+    """Return True: the condition of a thread that does not wait."""
     return True
 
 
 class Actor:
-    """A thread, and what it waits for.
+    """A thread, and the condition for which it waits.
 
     Attributes:
-        poll: since when it waits, and after how many seconds it looks again; None for never.
+        poll: time at which its wait began, and seconds after which it looks again; None for never.
     """
 
     def __init__(
@@ -46,17 +46,17 @@ class Actor:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has had a turn."""
+        """Whether the thread has had a turn."""
         return self._thread.ident is not None
 
     def wait_until(
         self, until: Callable[[], bool], poll: tuple[float, float] | None, turn: int
     ) -> None:
-        """Note what it waits for; in the thread."""
+        """Store the condition for which the thread waits; called in the thread."""
         self.goes_on, self.poll, self.began = until, poll, turn
 
     def ring(self, look: Callable[[], object]) -> Callable[[], object]:
-        """Return what lets it look again."""
+        """Return a function that lets the thread look again."""
 
         def ring() -> None:
             self.goes_on = always
@@ -65,7 +65,7 @@ class Actor:
         return ring
 
     def end_wait(self) -> None:
-        """Note that it goes on, be it for the first time; on the loop."""
+        """End the thread's wait, or start the thread; called on the loop."""
         self.goes_on, self.poll = always, None
         if self.alarm is not None:
             self.alarm.cancel()
@@ -75,7 +75,7 @@ class Actor:
 
     def _live(self) -> None:
         self.turn.acquire()
-        # What ends a thread, nobody is told in Python either, but on standard error.
+        # Python reports an error that ends a thread only on standard error, too.
         with suppress(BaseException):
             self._context.run(self._work)
         self.is_over = True
@@ -84,19 +84,19 @@ class Actor:
 
 
 class Clock(Protocol):
-    """The time of the loop, and its timers; these are for the loop alone."""
+    """The time of the loop, and its timers, which only the loop may use."""
 
     def time(self) -> float:
         """Return the time in seconds."""
         ...
 
     def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call back at a time; return what cancels that."""
+        """Call `callback` at a time; return a function that cancels it."""
         ...
 
 
 class Alarm:
-    """Something that is called at a time, unless it is cancelled."""
+    """A call at a given time, unless it is cancelled."""
 
     def __init__(self, when: float, ring: Callable[[], object]) -> None:
         self._when, self._ring = when, ring
@@ -104,12 +104,12 @@ class Alarm:
         self._drop: Callable[[], object] = lambda: None
 
     def set(self, clock: Clock) -> None:
-        """Set it; on the loop."""
+        """Set the alarm; called on the loop."""
         if not self._is_cancelled:
             self._drop = clock.register(self._when, self._ring)
 
     def cancel(self) -> None:
-        """Have it call nobody; on the loop."""
+        """Cancel the alarm; called on the loop."""
         self._is_cancelled = True
         self._drop()
 
@@ -122,12 +122,12 @@ _here = _Here()
 
 
 def here() -> "Stage":
-    """Return the stage of the thread that asks."""
+    """Return the stage of the calling thread."""
     return _here.stage
 
 
 class Stage:
-    """Where threads take turns."""
+    """Lets threads take turns."""
 
     def __init__(self, clock: Clock, look: Callable[[], object]) -> None:
         self.clock, self._look = clock, look
@@ -141,7 +141,7 @@ class Stage:
         self._answer: tuple[Any, BaseException | None] = (None, None)
 
     def start(self, work: Callable[[], object], context: Context | None = None) -> Actor:
-        """Start a thread; it begins at its turn, in an empty context unless one is given."""
+        """Start a thread, which begins at its turn, in an empty context unless `context` is set."""
 
         def begin() -> None:
             _here.stage = self
@@ -155,10 +155,10 @@ class Stage:
     # On the loop
 
     def run(self) -> bool:
-        """Let threads run until all of them wait; return whether one did.
+        """Let threads run until all of them wait; return whether a thread ran.
 
         Raises:
-            BaseException: what is for the whole program, and was raised by what they have asked.
+            BaseException: an error for the whole program, raised by a question of a thread.
         """
         has_run = False
         while (actor := self._next()) is not None:
@@ -170,16 +170,16 @@ class Stage:
         return has_run
 
     def end(self) -> None:
-        """Have all threads come to their ends, wherever they wait."""
+        """End all threads, wherever they wait."""
         self.is_over = True
         while self._actors:
             self._let(self._actors[0])
 
     def _next(self) -> Actor | None:
-        """Return who is next: threads that begin go first.
+        """Return the next thread to run: new threads go first.
 
-        They are timers, mostly, whose time came while the loop was busy; what was answered
-        meanwhile is there only now.
+        New threads are mostly timers that were due while the loop was busy; answers that came
+        meanwhile are delivered only after them.
         """
         ready = (actor for actor in self._actors if actor.goes_on())
         first = next(ready, None)
@@ -188,7 +188,7 @@ class Stage:
         return next((actor for actor in ready if not actor.has_begun), first)
 
     def _let(self, actor: Actor) -> BaseException | None:
-        """Let a thread run until it waits, and answer what it asks; see `run`."""
+        """Let a thread run until it waits, and answer its questions; see `run`."""
         interruption = None
         self._turns += 1
         self._current = actor
@@ -217,9 +217,9 @@ class Stage:
                 errand()
 
     def _set_polls(self) -> None:
-        """Have those look again in time that wait for no longer than so.
+        """Set alarms for threads that poll.
 
-        As long as no other thread runs, one that looked would find all as it was: it need not.
+        While no other thread runs, a polling thread would find nothing new, so it need not look.
         """
         now = self.clock.time()
         for actor in self._actors:
@@ -234,11 +234,11 @@ class Stage:
     # In a thread
 
     def wait(self, until: Callable[[], bool], poll: float | None = None) -> bool:
-        """Wait until something is so; return whether it is.
+        """Wait for a condition; return whether it holds.
 
         Args:
-            until: tells.
-            poll: seconds after which whoever waits looks what else there may be, and waits again.
+            until: returns whether the condition holds.
+            poll: seconds after which the thread wakes to look, and waits again.
         """
         if self.is_over:
             raise Ended
@@ -251,14 +251,14 @@ class Stage:
         return until()
 
     def wait_at_most(self, until: Callable[[], bool], seconds: float) -> None:
-        """Wait until something is so, for so long at most."""
+        """Wait for a condition, at most `seconds`."""
         rings: list[None] = []
         alarm = self.ring(seconds, lambda: rings.append(None))
         self.wait(lambda: bool(rings) or until())
         self.errand(alarm.cancel)
 
     def ring(self, seconds: float, rung: Callable[[], object]) -> Alarm:
-        """Have something called on the loop after so many seconds."""
+        """Call `rung` on the loop after so many seconds."""
 
         def ring() -> None:
             rung()
@@ -269,11 +269,11 @@ class Stage:
         return alarm
 
     def errand(self, errand: Callable[[], object]) -> None:
-        """Have the loop call something, as soon as this thread waits."""
+        """Let the loop call `errand` as soon as this thread waits."""
         self._errands.append(errand)
 
     def ask(self, question: Callable[[], Any]) -> Any:
-        """Have the loop call `question`; return what it gave, or raise what it raised."""
+        """Let the loop call `question`; return its result, or raise its error."""
         if self.is_over:
             raise Ended
         assert self._current is not None

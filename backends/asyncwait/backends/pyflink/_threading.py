@@ -1,7 +1,7 @@
-"""What PyFlink imports as `threading`: its threads take turns, and wait by the loop's clock.
+"""Replacement of `threading` for PyFlink: its threads take turns, and wait by the loop's clock.
 
-Whoever makes one of these runs in a thread of the stage. A thread gives its turn away nowhere but
-where it waits; so nobody is seen in the middle of anything.
+These objects are made in a thread of the stage. A thread gives its turn away only where it waits,
+so no other thread sees it in the middle of a step.
 """
 
 import threading
@@ -12,7 +12,7 @@ from asyncwait.backends.pyflink._stage import Actor, Alarm, here
 
 
 class Lock:
-    """One that the same thread may take again: `Lock` and `RLock` are used alike by PyFlink."""
+    """A lock that its owner may take again: PyFlink uses `Lock` and `RLock` alike."""
 
     def __init__(self) -> None:
         self._stage = here()
@@ -32,12 +32,12 @@ class Lock:
             self._owner = None
 
     def given_back(self) -> int:
-        """Let go of it altogether; return what to take it again by."""
+        """Release the lock completely; return the depth for `taken_again`."""
         depth, self._depth, self._owner = self._depth, 0, None
         return depth
 
     def taken_again(self, depth: int) -> None:
-        """Take what was given back."""
+        """Take the lock again, `depth` times."""
         self._stage.wait(lambda: self._owner is None)
         self._owner, self._depth = threading.get_ident(), depth
 
@@ -56,7 +56,7 @@ class Condition:
         self._lock.__exit__(*error)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait to be notified; whoever waits no longer than so many seconds waits again then."""
+        """Wait for a notification, at most `timeout` seconds; return whether one came."""
         notes: list[None] = []
         self._waiting.append(notes)
         depth = self._lock.given_back()
@@ -67,34 +67,34 @@ class Condition:
         return is_notified
 
     def notify(self) -> None:
-        """Let the one go on that has waited longest."""
+        """Notify the thread that has waited longest."""
         if self._waiting:
             self._waiting.popleft().append(None)
 
     def notify_all(self) -> None:
-        """Let all go on that wait."""
+        """Notify all waiting threads."""
         while self._waiting:
             self.notify()
 
 
 class Event:
-    """Something that happens once."""
+    """An event that happens once."""
 
     def __init__(self) -> None:
         self._stage = here()
         self._is_set = False
 
     def set(self) -> None:
-        """Say that it has happened."""
+        """Set the event."""
         self._is_set = True
 
     def wait(self) -> bool:
-        """Wait until it has happened."""
+        """Wait until the event is set."""
         return self._stage.wait(lambda: self._is_set)
 
 
 class Thread:
-    """A thread of PyFlink's; what it does is its method `run`."""
+    """A thread of PyFlink's, which runs its method `run`."""
 
     daemon = False
 
@@ -103,14 +103,14 @@ class Thread:
         self._actor: Actor | None = None
 
     def start(self) -> None:
-        """Have it begin at its turn."""
+        """Start the thread, which begins at its turn."""
         self._actor = self._stage.start(self.run)
 
     def run(self) -> None:
-        """Do what it is for."""
+        """Do the thread's work."""
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until it has come to its end, for so many seconds at most."""
+        """Wait until the thread has ended, at most `timeout` seconds."""
         if (actor := self._actor) is None:
             return
         if timeout is None:
@@ -123,7 +123,7 @@ class Timer:
     """A thread that begins with a wait.
 
     Args:
-        interval: for so many seconds; more than a thread can wait for ends it, as in Python.
+        interval: seconds to wait; a time longer than a thread can wait ends it, as in Python.
     """
 
     def __init__(self, interval: float, function: Callable[[], object]) -> None:
@@ -133,12 +133,12 @@ class Timer:
         self._alarm: Alarm | None = None
 
     def start(self) -> None:
-        """Have the wait begin; there is a thread for it only when that is over."""
+        """Start the wait; the thread is made only when the wait is over."""
         if self._interval < threading.TIMEOUT_MAX:
             self._alarm = self._stage.ring(self._interval, self._fire)
 
     def cancel(self) -> None:
-        """Have it call nobody, if it has not."""
+        """Prevent the call, if it has not been made."""
         self._is_cancelled = True
         if self._alarm is not None:
             self._stage.errand(self._alarm.cancel)

@@ -15,7 +15,7 @@ def backend() -> StreamBackend:
 
     Raises:
         MissingExtra: the extra `pyflink` is not installed.
-        PyFlinkUnavailable: it is another release of PyFlink.
+        PyFlinkUnavailable: another release of PyFlink is installed.
     """
     require_pyflink()
     return stream_backend(

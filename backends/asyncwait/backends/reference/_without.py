@@ -1,7 +1,7 @@
-"""The reference without a capability: it refuses for real what it is not asked for any more.
+"""The reference without a capability: it refuses every request that needs the capability.
 
-So a scenario that was not adapted to what is missing shows. What can't be refused by an operator is
-only not declared: on which clock and in which process it runs, and who watches it.
+So the suite shows a scenario that was not adapted to the missing capability. Some capabilities
+cannot be refused by an operator, and are only not declared: its clock, its process, and watching.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -30,8 +30,6 @@ from asyncwait.toolkit import check_arguments, close_source
 
 
 class _Opening(Struct, frozen=True):
-    """How an operator is opened."""
-
     config: OperatorConfig
     fn: Any
     restore: Snapshot | None
@@ -62,7 +60,7 @@ ASKED: dict[Capability, Callable[[_Opening], bool]] = {
     ),
     Capability.RESTORE: lambda o: o.restore is not None,
 }
-"""Whether an operator is opened in a way that asks for a profile."""
+"""Whether the arguments of an operator ask for a profile."""
 
 KINDS: dict[Capability, tuple[type, ...]] = {
     Capability.EVENT_TIME: (Watermark, WatermarkStatus, LatencyMarker),
@@ -72,11 +70,11 @@ KINDS: dict[Capability, tuple[type, ...]] = {
 
 
 class Refused(Exception):
-    """The operator was asked for what it does not have."""
+    """The operator does not have the requested capability."""
 
 
 def refusing(*lacked: Capability) -> OpenOperator:
-    """Return the reference without `lacked`: it raises where it is asked for any of them."""
+    """Return the reference without `lacked`: it raises if it is asked for any of them."""
     kinds = tuple(kind for each in lacked for kind in KINDS.get(each, ()))
 
     def open_refusing(
@@ -126,7 +124,7 @@ async def _open(
 
 
 class _Picky:
-    """The source of an operator that chokes on elements of some kinds."""
+    """The source of an operator that refuses elements of some kinds."""
 
     def __init__(self, elements: Any, refused: tuple[type, ...]) -> None:
         self._elements = elements
@@ -149,7 +147,7 @@ class _Picky:
 
 
 class _DrainsAtBarriers(StreamTask):
-    """Takes a snapshot when nothing is in flight any more."""
+    """Waits until nothing is in flight before it takes a snapshot."""
 
     def is_back_pressured(self) -> bool:
         is_barrier = isinstance(self.backlog[0], Barrier | Snapshot)
@@ -157,8 +155,6 @@ class _DrainsAtBarriers(StreamTask):
 
 
 class _Deaf:
-    """A function that nobody lets say when it is to be called again."""
-
     def __init__(self, fn: Any) -> None:
         self._fn = fn
 
@@ -173,7 +169,7 @@ class _Deaf:
 
 
 class _OneFigure:
-    """Statistics of an operator that has only the figure that all have; its own method, too."""
+    """Statistics with only the figure that every operator has; also its own method."""
 
     def __init__(self, statistics: Callable[[], Any]) -> None:
         self._statistics = statistics

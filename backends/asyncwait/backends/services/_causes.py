@@ -1,4 +1,4 @@
-"""Causes of many errors, with their counts, as people read them."""
+"""Causes of many errors, with their counts, as text for people."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,39 +7,39 @@ from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import causes, status_of
 
 OTHER = "other"
-"""Stands for all causes that are not named."""
+"""Represents all causes that are not named."""
 
 
 def kind_of(error: BaseException) -> str:
-    """Return the name of an error's class, as it may be printed."""
+    """Return the printable name of an error's class."""
     return one_line(type(error).__name__)
 
 
 def cause_of(error: BaseException) -> str:
-    """Return what an error is counted as: its class, and the HTTP status behind it."""
+    """Return the cause under which an error counts: its class, and the HTTP status behind it."""
     return cause_named(kind_of(error), status_behind(error))
 
 
 def cause_named(kind: str, status: int | None) -> str:
-    """Return the same where class and status are known."""
+    """Return the cause of a known class and status."""
     return kind if status is None else f"{kind} {status}"
 
 
 def status_behind(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, or of one behind it; None if there is none."""
+    """Return the HTTP status of an error, or of an error behind it; None if none has one."""
     try:
         found = map(status_of, causes(error))
         return next((status for status in found if status is not None), None)
-    except Exception:  # of a property of the user's class
+    except Exception:  # raised by a property of the user's class
         return None
 
 
 def most_frequent(counts: Mapping[str, int], most: int) -> dict[str, int]:
-    """Return the causes that are most frequent, these first, and behind them the rest as other.
+    """Return the most frequent causes first, and after them the sum of the others.
 
     Args:
-        counts: how often there was each.
-        most: so many are named.
+        counts: number of errors of each cause.
+        most: number of named causes.
     """
     named = Counter({cause: count for cause, count in counts.items() if cause != OTHER})
     frequent = dict((+named).most_common(most))
@@ -48,5 +48,5 @@ def most_frequent(counts: Mapping[str, int], most: int) -> dict[str, int]:
 
 
 def tell_causes(counts: Mapping[str, int]) -> list[str]:
-    """Say of each cause how often there was it."""
+    """Return a text with the count of each cause."""
     return [f"{count:,} {one_line(cause)}" for cause, count in counts.items()]

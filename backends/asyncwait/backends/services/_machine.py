@@ -296,7 +296,7 @@ def _meters(place: int, limit: AnyLimit) -> Sequence[_Meter]:
 
 
 def _as_data(limit: AnyLimit) -> list[Any]:
-    """Return what tells limits apart: numbers, units, and the names of functions."""
+    """Return the data that distinguishes limits: numbers, units, and the names of functions."""
     fields = msgspec.structs.asdict(limit)
     del fields["max_wait"]
     return [type(limit).__name__, *map(_plain, fields.values())]

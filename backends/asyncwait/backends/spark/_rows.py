@@ -23,7 +23,7 @@ class RowCodec(Protocol):
     """Codec between rows of a partition and the values of an operator."""
 
     def decode(self, batch: pa.RecordBatch, /) -> Iterable[Any]:
-        """Return what the rows of `batch` stand for, in order."""
+        """Return the values of the rows of `batch`, in order."""
         ...
 
     def encode(self, elements: Sequence[Any], /) -> pa.RecordBatch:
@@ -43,20 +43,20 @@ ELEMENT_SCHEMA = pa.schema(
 """One row for each element.
 
 `kind` is its type, `value` and `key` are JSON, `timestamp` is in milliseconds; `payload` holds a
-snapshot. Of the elements that have neither value nor payload: the number of a barrier and the clock
-of a latency marker stand in `timestamp`, the marker's source in `key`, and whether the stream is
-idle in `value`.
+snapshot. Elements with neither value nor payload use other columns: the number of a barrier and the
+clock of a latency marker are in `timestamp`, the marker's source in `key`, and the idleness of the
+stream in `value`.
 """
 
 
 class ElementRows:
-    """The codec for streams of elements of every kind; values and keys are what JSON can say."""
+    """The codec for streams of elements of every kind; values and keys must be JSON."""
 
     schema = ELEMENT_SCHEMA
     _columns = tuple(ELEMENT_SCHEMA.names)
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[Element]:
-        """Return the elements in `batch`; columns that are not of the schema are passed over."""
+        """Return the elements in `batch`; columns outside the schema are ignored."""
         columns = (batch.column(name).to_pylist() for name in self._columns)
         return map(_element, *columns)
 
@@ -64,7 +64,7 @@ class ElementRows:
         """Return `elements` as rows.
 
         Raises:
-            NotPortable: JSON can't carry a value or a key; the record is named.
+            NotPortable: a value or a key has no JSON; the error names the record.
         """
         rows = [_row(element) for element in elements]
         columns = zip(*rows, strict=True) if rows else [()] * len(self._columns)

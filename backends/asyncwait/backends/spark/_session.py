@@ -35,11 +35,11 @@ _LOCK = "session.lock"
 
 
 class EmbeddedSpark:
-    """The one embedded session of this process and the JVM behind it.
+    """The one embedded session of this process and its JVM.
 
     Attributes:
         session: the Spark session.
-        master: what it was started with, for example `local[2]`.
+        master: the master with which it was started, for example `local[2]`.
     """
 
     def __init__(self, session: "SparkSession", master: str, jvm: Jvm, undo: ExitStack) -> None:
@@ -49,11 +49,11 @@ class EmbeddedSpark:
         self._undo = undo
 
     def log(self) -> str:
-        """Return the end of what the JVM and the Python workers have printed so far."""
+        """Return the end of the output of the JVM and the Python workers so far."""
         return tail(self._jvm.log)
 
     def stop(self) -> None:
-        """Stop the session, end the JVM and remove every file of theirs. May be called again."""
+        """Stop the session, end the JVM and remove all their files. May be called again."""
         global _running  # noqa: PLW0603 - PySpark allows one session per process
         atexit.unregister(self.stop)
         if _running is self:
@@ -68,17 +68,17 @@ _lock = threading.Lock()
 def embedded_spark(master: str = "local[2]") -> EmbeddedSpark:
     """Return this process's embedded Spark; the first call starts it (5 to 10 seconds).
 
-    It lives until `stop` or the end of the process. A task that fails is not tried again.
+    It lives until `stop` or the end of the process. A failed task is not repeated.
 
     Args:
-        master: `local[n]`, where n is how many partitions run at once; or the address of a cluster
-            on this machine, which reaches this process at 127.0.0.1.
+        master: `local[n]`, where n is the number of concurrent partitions; or the address of a
+            cluster on this machine, which reaches this process at 127.0.0.1.
 
     Raises:
         NeedsPosix: this is Windows; give the operators a session of your own there.
         MissingExtra: pyspark is not installed.
-        MissingJava: there is no usable Java runtime.
-        SparkNotStarted: the JVM did not come up, or this process has another Spark session.
+        MissingJava: no Java runtime is usable.
+        SparkNotStarted: the JVM did not start, or this process has another Spark session.
     """
     global _running  # noqa: PLW0603 - PySpark allows one session per process
     with _lock:
@@ -113,10 +113,10 @@ def _start(master: str) -> EmbeddedSpark:
 
 
 def require_pyspark() -> None:
-    """Refuse to go on without a PySpark that will do.
+    """Refuse a missing or too old PySpark.
 
     Raises:
-        MissingExtra: it is not installed, or too old.
+        MissingExtra: PySpark is not installed, or too old.
     """
     try:
         import pyarrow as pa  # noqa: F401 - PySpark alone does not bring it
@@ -132,10 +132,10 @@ def require_workers(session: Any) -> None:
     """Refuse a session of this machine whose workers lack pyarrow: Spark takes a minute for it.
 
     Args:
-        session: any; of other machines nothing is known before a task runs.
+        session: any session; workers on other machines are unknown before a task runs.
 
     Raises:
-        InvalidConfig: they do.
+        InvalidConfig: the workers lack pyarrow.
     """
     context = getattr(session, "sparkContext", None)
     if context is None or not context.master.startswith("local"):
@@ -149,7 +149,7 @@ def require_workers(session: Any) -> None:
 
 
 def master_of(session: Any) -> str | None:
-    """Return the master of a session; None on Connect to a server that others have started."""
+    """Return the master of a session; None on Connect to a server that others started."""
     if (context := getattr(session, "sparkContext", None)) is not None:
         return str(context.master)
     is_ours = "SPARK_LOCAL_REMOTE" in os.environ  # PySpark's note that it has started the server
@@ -165,7 +165,7 @@ def _has_arrow(python: str) -> bool:
 
 
 def _short_folder() -> Path:
-    """Make a folder for all files of the session; sockets fit in it if there is such a place."""
+    """Make a folder for all files of the session, short enough for sockets if possible."""
     room = _LONGEST_SOCKET_PATH - len(_SOCKET_NAME) - len(_FOLDER_NAME)
     usual = tempfile.gettempdir()
     base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
@@ -174,8 +174,8 @@ def _short_folder() -> Path:
 
 @contextmanager
 def _owned(folder: Path) -> Generator[None]:
-    """Hold a lock in the folder of a session; the system lets go of it when this process dies."""
-    import fcntl  # which Windows lacks
+    """Hold a lock in the folder of a session; the system releases it when this process dies."""
+    import fcntl  # Windows lacks this module
 
     fresh = folder / "fresh"
     with fresh.open("w") as file:
@@ -185,7 +185,7 @@ def _owned(folder: Path) -> Generator[None]:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the folders of sessions whose processes were killed; those of others stay."""
+    """Remove the folders of sessions whose processes were killed, but not of live sessions."""
     import fcntl
 
     for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
@@ -203,12 +203,12 @@ def _configuration(master: str, folder: Path) -> dict[str, str]:
         "spark.app.name": "asyncwait",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        # A run is over before a slower, better compiler would pay for itself.
+        # A run ends before a slower, better compiler would save time.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(folder / "local"),
-        "spark.jars.ivy": str(folder / "ivy"),  # else it wants a home folder
+        "spark.jars.ivy": str(folder / "ivy"),  # otherwise it requires a home folder
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
         # The plan that is written is the plan that runs: nothing merges partitions.
@@ -236,7 +236,7 @@ def worker_environment() -> dict[str, str]:
 
 @contextmanager
 def _environment_of(changes: dict[str, str]) -> Generator[None]:
-    """Set variables of this process for a while, and hide those that steer some other Spark."""
+    """Set variables of this process for a while, and hide those of another Spark."""
     hidden = {k: v for k, v in os.environ.items() if k.startswith(("SPARK_", "PYSPARK_"))}
     before = hidden | {k: os.environ[k] for k in changes if k in os.environ}
     for name in hidden:
@@ -256,10 +256,10 @@ def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> 
     from pyspark.sql import SparkSession
 
     undo.callback(_forget_gateway, context_class)
-    _forget_gateway(context_class)  # one of an earlier session would be taken in place of ours
+    _forget_gateway(context_class)  # an earlier session's variable would replace this one
     undo.callback(sys.path.__setitem__, slice(None), list(sys.path))  # it adds a folder
     undo.callback(_restore_interrupt, signal.getsignal(signal.SIGINT))
-    python = {"PYSPARK_PYTHON": sys.executable}  # else the workers run what PATH calls python3
+    python = {"PYSPARK_PYTHON": sys.executable}  # otherwise the workers run the python3 of PATH
     with _environment_of({**jvm.environment, **python}):
         gateway = launch_gateway()
         undo.callback(gateway.shutdown)
@@ -273,7 +273,7 @@ def _connect(context_class: "type[SparkContext]", jvm: Jvm, undo: ExitStack) -> 
 
 
 def _log_in(gateway: "JavaGateway") -> None:
-    """Give Hadoop a user name where the system has none for us, as in many containers."""
+    """Give Hadoop a user name if the system has none for this process, as in many containers."""
     try:
         import pwd
 

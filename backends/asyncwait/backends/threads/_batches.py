@@ -21,7 +21,7 @@ class _Answer:
         self._at_end: list[Callable[[], object]] = []
 
     def when_ended(self, function: Callable[[], object]) -> None:
-        """Have a function called once the call has ended, in its thread or at once."""
+        """Call a function once the call has ended, in its thread or at once."""
         self._at_end.append(function)
         if self.is_there:
             self._end()
@@ -38,15 +38,14 @@ class _Answer:
         return function([*values])
 
     def complete(self, returned: Any) -> None:
-        """Take what the call has returned, from any thread."""
+        """Store the return value of the call, from any thread."""
         self._come(lambda: returned)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Take an error that the call has raised."""
         self._come(lambda: _raise(error))
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
-        """Take an error for the whole program, unless another call has raised it already."""
+        """Store an error for the whole program, unless another call has raised it already."""
         self._come(lambda: _raise(take() or RuntimeError("the program is interrupted")))
 
     def _come(self, take: Callable[[], Any]) -> None:
@@ -56,7 +55,7 @@ class _Answer:
         self._door(self.bell.ring)
 
     def take(self) -> Any:
-        """Return what the call has returned, or raise what it has raised."""
+        """Return the return value of the call, or raise its error."""
         take, self._take = self._take, lambda: None
         return take()
 
@@ -82,7 +81,7 @@ class BatchesInThreads(Threaded):
         self._is_left = False
 
     async def __call__(self, values: list[Any]) -> Any:
-        """Have a thread call the function, and wait for its outcome."""
+        """Let a thread call the function, and wait for its outcome."""
         answer: Any = _Answer()
         call = self.ask(values, answer)
         try:
@@ -111,7 +110,7 @@ class BatchesInThreads(Threaded):
             raise interruption
 
     def leave(self) -> None:
-        """Stop waiting for cancelled calls, as the operator is left."""
+        """Stop waiting for cancelled calls, because the operator closes."""
         self._is_left = True
         for answer in self._left:
             answer.bell.ring()

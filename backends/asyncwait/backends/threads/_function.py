@@ -1,4 +1,4 @@
-"""A plain function that runs in threads, in callback form where it is given one value."""
+"""A plain function that runs in threads, in callback form if its argument is one value."""
 
 import asyncio
 import math
@@ -24,21 +24,21 @@ from asyncwait.toolkit import (
 )
 
 _SCARCELY = 0.01
-"""Seconds that a call is waited for beyond its time: it may be over, and not have told it yet."""
+"""Seconds to wait for a call after its time: it may have ended without a report yet."""
 
 
 class Threaded:
-    """Calls the user's function in a thread each time; what it gives is read there, too.
+    """Calls the user's function in a thread each time; its results are read there, too.
 
-    Nothing ends a thread from outside. The operator is told of each call as long as it runs, counts
-    those as abandoned whose time is over, and fails when they are too many. When it is left,
+    A thread cannot be ended from outside. The operator tracks each call while it runs, counts calls
+    whose time is over as abandoned, and fails when too many are. When the operator closes,
     `close` waits for each call until its time is over, and without a timeout to its end.
 
     Args:
-        parts: of the user's function, of which `call` is a plain function.
-        config: its time limits count.
-        single: whether what a call gives is the one result, and no collection.
-        wrap: makes what a call gives for a value what the operator reads of it.
+        parts: of the user's function; its `call` is a plain function.
+        config: the time limits.
+        single: whether the return value of a call is its one result, and no collection.
+        wrap: converts a value and the return value of its call to what the operator reads.
         hire: makes the threads, when the first call comes.
     """
 
@@ -67,25 +67,25 @@ class Threaded:
         self._interruption: BaseException | None = None
         """Error for the whole program that a call has raised, until the loop raises it."""
         self._is_interrupted = False
-        """Whether one has raised that: what ends the program is the first."""
+        """Whether a call has raised such an error: the first one ends the program."""
 
     def ask(self, value: Any, result: PoolResultFuture) -> Call:
-        """Have a thread call the function; return the call, which no cancellation ends."""
+        """Let a thread call the function; return the call, which no cancellation ends."""
         if self._threads is None:
             self._threads = self._hire()
             self._clock = running_loop().time
         due = self._clock() + self._most
-        give_back = getattr(result, "give_back", None)  # A batch has its permit elsewhere.
+        give_back = getattr(result, "give_back", None)  # The permit of a batch is elsewhere.
         call = Call(value, lambda: self._run(value, result), due, give_back)
         self._threads.ask(call)
         return call
 
     def withdraw_one(self, call: Call) -> bool:
-        """Have a call not run, if it has not begun; return whether that is so."""
+        """Withdraw a call that has not begun; return whether it was withdrawn."""
         return self._threads is not None and self._threads.withdraw_one(call)
 
     def _run(self, value: Any, result: PoolResultFuture) -> Told:
-        """Call the function, in a thread; return what tells of it."""
+        """Call the function, in a thread; return a function that reports the outcome."""
         try:
             returned = self.read(value, result.run(self._call, value))
         except BaseException as error:
@@ -102,17 +102,17 @@ class Threaded:
         return partial(result.complete_exceptionally, error)
 
     def take_interruption(self) -> BaseException | None:
-        """Take the error for the whole program that a call has raised, if it is not taken yet."""
+        """Return the error for the whole program that a call has raised, once."""
         taken, self._interruption = self._interruption, None
         return taken
 
     def read(self, value: Any, returned: Any) -> Any:
-        """Read what a call has returned for a value, in the thread of the call."""
+        """Read the return value of a call for a value, in the thread of the call."""
         del value
         return self.read_results(uncosted(returned))
 
     def read_results(self, returned: Any) -> Any:
-        """Read what may block while it is read, or be used again by the next call here (RES-9)."""
+        """Read results whose reading may block, or that the next call may reuse (RES-9)."""
         if self.single:
             return settled("fn", returned)
         if self._wrap is not None:
@@ -120,10 +120,10 @@ class Threaded:
         return tuple(returned) if is_collection(returned) else settled("fn", returned)
 
     def leave(self) -> None:
-        """Take note that the operator is left."""
+        """Note that the operator closes."""
 
     async def close(self) -> None:
-        """Wait for the calls that run, as long as their time is not over; then close the user's.
+        """Wait for the running calls while their time is not over; then run the function's `close`.
 
         On asyncio, a cancellation of this wait is raised when everything is closed.
         """
@@ -166,8 +166,8 @@ class InThreads(Threaded):
     """Calls the user's function with one value each time, and completes its record from there."""
 
     begins_later = True
-    """Whether a call starts for the limits in its thread, and not when the pool makes it."""
+    """Whether a call starts for the limits in its thread, not when the pool makes it."""
 
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
-        """Have a thread call the function; return the call, which runs on after its deadline."""
+        """Let a thread call the function; return the call, which runs on after its deadline."""
         return self.ask(value, result)

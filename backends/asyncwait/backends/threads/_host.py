@@ -12,11 +12,11 @@ class Batches(Protocol):
     """Results of an operator that can be taken many at a time."""
 
     async def __anext__(self) -> Any:
-        """Return the next one."""
+        """Return the next result."""
         ...
 
     def take_ready(self, limit: int) -> list[Any]:
-        """Take those that are ready, without waiting."""
+        """Take the results that are ready, without waiting."""
         ...
 
     def statistics(self) -> Statistics:
@@ -27,10 +27,10 @@ class Batches(Protocol):
 class OperatorHost:
     """Opens an operator, and leaves it in the task that has opened it.
 
-    All but `figures` runs on the loop; another thread asks a `LoopThread` for it.
+    All methods but `figures` run on the loop; other threads call them through a `LoopThread`.
 
     Args:
-        open_operator: is called on the loop.
+        open_operator: called on the loop.
     """
 
     def __init__(self, open_operator: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
@@ -50,7 +50,7 @@ class OperatorHost:
 
     def _over(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled():
-            task.exception()  # It comes out, also where it breaks out of the loop before.
+            task.exception()  # The error is raised, even if it breaks out of the loop before.
         self._opened.set()
 
     async def _live(self) -> None:
@@ -60,7 +60,7 @@ class OperatorHost:
             await self._leaving.wait()
 
     async def take(self, limit: int) -> list[Any]:
-        """Wait for the next result, and take all that are ready with it; none at the end."""
+        """Wait for the next result, and take all further ready results; return none at the end."""
         assert self._results is not None
         try:
             first = await anext(self._results)
@@ -73,14 +73,14 @@ class OperatorHost:
         return self.figures()
 
     def figures(self) -> Statistics:
-        """Return the figures; for any thread, and when the loop is gone, too."""
+        """Return the figures; for any thread, even after the loop has closed."""
         return Statistics() if self._results is None else self._results.statistics()
 
     async def close(self) -> None:
         """Leave the operator, and wait for its end; cancel it if it is not open yet."""
         self._leaving.set()
         task = self._task
-        # An error that is there already was raised by `open`, or is one that breaks out of loops.
+        # An earlier error was raised by `open`, or breaks out of loops.
         if task is not None and not task.done():
             if is_given_up := not self._opened.is_set():
                 task.cancel()

@@ -21,26 +21,26 @@ class LoopThread:
         self._asked: Future[Any] | None = None
         self._thrown: BaseException | None = None
         self.was_broken = False
-        """Whether anything has broken out of the loop; that cancels what runs on it."""
+        """Whether an error has broken out of the loop, which cancels the running coroutine."""
         self._stopping = False
         self._thread = threading.Thread(target=self._run, name="asyncwait-loop", daemon=True)
         try:
             self._thread.start()
-        except RuntimeError:  # The system gives no more threads.
+        except RuntimeError:  # The system has no more threads.
             self._loop.close()
             raise
 
     def ask(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run `coroutine` on the loop, and return what it returns; one at a time.
+        """Run `coroutine` on the loop, and return its result; one at a time.
 
         Raises:
             CancelledError: (of concurrent.futures) its task was cancelled.
-            BaseException: what it raised, or what broke out of the loop meanwhile.
+            BaseException: its error, or an error that broke out of the loop meanwhile.
         """
         before = self._thrown
         asked = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         self._asked = asked
-        if self._thrown is not before:  # It broke out before it could see what to cancel.
+        if self._thrown is not before:  # The error broke out before the task to cancel was known.
             asked.cancel()
         try:
             return self._answer(asked)
@@ -63,13 +63,13 @@ class LoopThread:
 
     @property
     def is_here(self) -> bool:
-        """Whether the caller runs on the loop itself."""
+        """Whether the caller runs on this loop."""
         return threading.current_thread() is self._thread
 
     def stop(self) -> None:
-        """Cancel what still runs, end the thread and close the loop."""
+        """Cancel all running tasks, end the thread and close the loop."""
         try:
-            # What breaks out of the loop does not end this: it does so on the way to its end.
+            # An error that breaks out of the loop does not end the wait.
             self._answer(asyncio.run_coroutine_threadsafe(_wind_up(), self._loop))
         finally:
             self._stopping = True

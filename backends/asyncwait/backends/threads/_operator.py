@@ -1,4 +1,4 @@
-"""Opening and closing an operator whose calls run in threads: the pool's, with such a function."""
+"""Opening and closing an operator whose calls run in threads: the pool with such a function."""
 
 import warnings
 from collections.abc import AsyncIterable, Callable
@@ -25,10 +25,10 @@ from asyncwait.toolkit import (
 R = TypeVar("R")
 
 _KNOWN = "retry", "max_held", "batch", "limits", "on_failure"
-"""Settings that not every operator knows."""
+"""Settings that not every operator supports."""
 
 _MOST_NAMED = 5
-"""Calls that run on whose values are told."""
+"""Largest number of running calls whose values a warning names."""
 
 
 def open_operator(
@@ -39,20 +39,20 @@ def open_operator(
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open an operator that calls `fn` in threads; see `asyncwait.spec.OpenOperator`.
 
-    The loop is never blocked by a call. Nothing can end one: at its deadline its record is decided,
-    the call runs on, and counts as abandoned. Leaving waits for each call until its time is over,
-    without a timeout to its end; where calls run on then, a RuntimeWarning names them.
+    A call never blocks the loop. A call cannot be ended: at its deadline its record is decided,
+    and the call runs on and counts as abandoned. Leaving waits for each call until its time is
+    over, without a timeout to its end; a RuntimeWarning names the calls that run on then.
 
     Args:
-        config: mode, capacity, timeout and the rest; there are as many threads as calls at a time.
+        config: mode, capacity, timeout and the rest; each concurrent call has a thread.
         fn: a plain function, which returns an iterable of results, or with `config.batch` a list
-            or mapping of them; that is read in its thread. Its handlers and hooks run on the loop.
-            So does one in callback form, as everywhere.
+            or mapping of them, which is read in its thread. Its handlers and hooks run on the loop.
+            A function in callback form runs on the loop, too, as in every operator.
         elements: the input.
-        restore: what an earlier operator had in flight.
+        restore: snapshot of an earlier operator.
 
     Raises:
-        InvalidConfig: an argument is not what it should be; a coroutine function, say.
+        InvalidConfig: an argument is invalid, for example a coroutine function.
     """
     return open_with(ThreadPool, config, fn, elements, restore)
 
@@ -64,7 +64,7 @@ def open_with(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
 ) -> AbstractAsyncContextManager[OperatorResults]:
-    """Open an operator whose threads are those that `hire` gives; see `open_operator`."""
+    """Open an operator with threads made by `hire`; see `open_operator`."""
     parts = check_arguments(config, fn, elements, restore, "threads", *_KNOWN)
     if parts.invoke is not None:
         return pool.open_operator(config, fn, elements, restore)
@@ -85,7 +85,7 @@ def open_plain(
     batched = config.batch is not None
     require_kind(function.call, blocks=True, many=not function.single, batched=batched)
     parts = replace(FunctionParts.of(function), call=function.call)
-    # With many results, a dict is an error and no collection.
+    # With many results, a dict is an error, not a collection.
     wrap = None if function.single else function.wrap
     single = function.single
     in_threads, config = _in_threads(config, parts, single=single, wrap=wrap, hire=hire)
@@ -96,10 +96,10 @@ def open_plain(
 def _in_threads(
     config: OperatorConfig, parts: FunctionParts, **options: Any
 ) -> tuple[Any, OperatorConfig]:
-    """Return a function as the pool calls it, and how it does.
+    """Return the function as the pool calls it, and the form of the call.
 
-    A value is copied in the thread that is given it; those of a batch are copied by the pool, to
-    which it matters which of them has failed.
+    A value is copied in its thread; the pool copies the values of a batch, because it must know
+    which copy has failed.
     """
     if config.batch is not None:
         return BatchesInThreads(parts, config, **options), config

@@ -55,9 +55,9 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         try:
             self._results.close()
         except Exception as late:
-            if error is None or isinstance(error, GeneratorExit):  # who only leaves has no error
+            if error is None or isinstance(error, GeneratorExit):  # leaving alone raises no error
                 raise
-            # What went wrong first says more than a source that does not close after it.
+            # The first error says more than a source that does not close after it.
             error.add_note(f"closing raised {shown(late)}")
 
     def __iter__(self) -> Iterator[Any]:
@@ -66,7 +66,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
 
 
 def _without_a_loop(source: Any) -> Any:
-    """Return the source as it is read without a loop."""
+    """Return the source in the form that is read without a loop."""
     if isinstance(source, AsyncIterable):
         raise InvalidConfig.of("source", source, "an iterable, or `async with` for an async one")
     require_source(source)
@@ -101,7 +101,7 @@ def threads_wait(
 
 
 def _doc(wait: Any) -> str:
-    """Return what `help()` tells: as of other operators, but for what is different here."""
+    """Return the text for `help()`: another operator's text with replaced sentences."""
     doc = inspect.cleandoc(wait.__doc__)
     for theirs, ours in _INSTEAD.items():
         assert theirs in doc, theirs
@@ -127,7 +127,7 @@ _INSTEAD = {
         "    RuntimeWarning: on leaving, calls run on whose time is over: nothing can end them."
     ),
 }
-"""Sentences about other operators, and their replacements."""
+"""Sentences of another operator's text, and their replacements."""
 
 ordered_wait = threads_wait("ordered")
 unordered_wait = threads_wait("unordered")

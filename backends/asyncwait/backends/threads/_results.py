@@ -14,7 +14,7 @@ from asyncwait.spec import OperatorError, Statistics
 from asyncwait.toolkit import LeftEarly, PlainResults
 
 _AT_ONCE = 1000
-"""Results that are handed to the caller's thread together, at most."""
+"""Largest number of results handed to the caller's thread together."""
 
 
 class Results(Iterator[Any]):
@@ -41,11 +41,11 @@ class Results(Iterator[Any]):
         """Return the next result.
 
         Raises:
-            StopIteration: there are no more.
+            StopIteration: there are no more results.
             OperatorError: the operator failed; each further call raises the same error again.
-            BaseException: what the source has raised, after the results of all that it gave.
-            RuntimeError: another thread waits for the next one, or it is wanted on the loop, or the
-                operator was left before its end was read.
+            BaseException: the error of the source, after the results of all its values.
+            RuntimeError: another thread waits for the next result, or the call is made on the loop,
+                or the operator was left before its end was read.
         """
         if not self._reading.acquire(blocking=False):
             raise RuntimeError("another thread waits for the next result; there is one consumer")
@@ -78,11 +78,11 @@ class Results(Iterator[Any]):
             raise StopIteration
 
     async def _fill(self) -> None:
-        """Take results; on the loop, as what interrupts the wait for them must lose none."""
+        """Take results; on the loop, so that an interrupted wait loses no result."""
         self._ready.extend(await self._host.take(_AT_ONCE))
 
     def statistics(self) -> Statistics:
-        """Return the present figures, to any thread; those of the end, when it has been left."""
+        """Return the present figures, in any thread; after leaving, the last figures."""
         return self._host.figures()
 
     def close(self) -> None:
@@ -95,5 +95,5 @@ class Results(Iterator[Any]):
                 try:
                     self._loop.ask(self._host.close())
                 except CancelledError:
-                    if not self._loop.was_broken:  # Else the error is raised already.
+                    if not self._loop.was_broken:  # Otherwise the error is raised already.
                         raise

@@ -1,4 +1,4 @@
-"""A source that may block, read in a thread of its own: results come out while it does."""
+"""A source that may block, read in a thread of its own, so that results come out meanwhile."""
 
 import threading
 from collections import deque
@@ -11,21 +11,21 @@ import anyio
 from asyncwait.toolkit import Bell, no_end_in_disguise, running_loop
 
 _AHEAD = 64
-"""Values that are read and not yet asked for, at most."""
+"""Largest number of values that are read ahead of demand."""
 
 _END = object()
 
 _GRACE = 1.0
-"""Seconds that a source which is being read is given for its next value, to be closed behind it."""
+"""Seconds for a source that is being read to yield, so that it can be closed after that."""
 
 
 class ReadAhead:
-    """The values of an iterable, which a thread reads a few ahead; it wakes the loop for many.
+    """The values of an iterable, which a thread reads ahead; it wakes the loop for many at once.
 
     Args:
-        source: iterated and read in that thread, from the first wait for a value on. A value that
-            it is waiting for when this is closed is dropped, and nothing more is read. Then a
-            generator is closed there, as no other thread can while it runs.
+        source: iterated and read in the thread, from the first wait for a value on. On closing, the
+            value that is being read is dropped, and nothing more is read. Then the thread closes a
+            generator, because no other thread can while it runs.
     """
 
     def __init__(self, source: Iterable[Any]) -> None:
@@ -43,7 +43,7 @@ class ReadAhead:
         return self
 
     async def __anext__(self) -> Any:
-        """Return the next value; raise what the source has raised, behind all that it gave."""
+        """Return the next value; raise the error of the source, after all its values."""
         if self._thread is None:
             self._call_on_loop = running_loop().call_from_thread
             thread = threading.Thread(
@@ -55,7 +55,7 @@ class ReadAhead:
             thread.start()
             self._thread = thread
         while not self._read:
-            # Whether it has ended is asked first: the last value comes before that.
+            # The end is checked first, because the last value comes before it.
             if self._has_ended and not self._read:
                 raise StopAsyncIteration if self._error is None else self._error
             await self._bell.wait()
@@ -63,7 +63,7 @@ class ReadAhead:
         return self._read.popleft()
 
     async def aclose(self) -> None:
-        """Read nothing more, and wait until the source is closed, but for none that is silent.
+        """Read nothing more, and wait until the source is closed, unless the source is silent.
 
         Raises:
             BaseException: closing the source has raised it.
@@ -76,7 +76,7 @@ class ReadAhead:
                 with anyio.move_on_after(_GRACE):
                     await self._until_ended()
                 if not (self._has_ended or self._is_asked):
-                    await self._until_ended()  # It cleans up, and that may take its time.
+                    await self._until_ended()  # The source cleans up, which may take time.
             finally:
                 self._is_given_up = not self._has_ended
         if self._trouble is not None:
@@ -94,9 +94,9 @@ class ReadAhead:
                 values = iter(self._source)
                 while self._take(values):
                     pass
-            if self._is_closed:  # maybe while the last one was put down
+            if self._is_closed:  # perhaps while the last value was stored
                 self._read.clear()
-        except BaseException as error:  # the consumer gets it, or who leaves
+        except BaseException as error:  # raised to the consumer, or on leaving
             if self._is_closed:
                 self._trouble = error
             else:
@@ -114,7 +114,7 @@ class ReadAhead:
             raise self._trouble  # otherwise the error would be lost
 
     def _take(self, values: Iterator[Any]) -> bool:
-        """Read a value; return whether there may be another one."""
+        """Read a value; return whether another may follow."""
         self._is_asked = True
         value = next(values, _END)
         self._is_asked = False

@@ -10,21 +10,22 @@ from typing import Any, TypeAlias
 from asyncwait.backends.pool import RunningCall
 
 _MOST_COMING = 2
-"""Threads that are sent for at a time: of more, most would wait for their turn of the interpreter,
-and keep the loop waiting for its own."""
+"""Largest number of threads woken at a time: more would only wait for the interpreter's lock,
+and keep the loop waiting for it.
+"""
 
 Told: TypeAlias = Callable[[], object]
-"""Hands in what a call has come to."""
+"""Reports the outcome of a call."""
 
 
 class Call(RunningCall):
     """One call on its way through a thread.
 
     Args:
-        value: the argument; None when it is over.
-        run: runs it, wherever that is, and returns what tells of it.
+        value: the argument; None when the call is over.
+        run: makes the call in the current thread and returns a function that reports its outcome.
         due: when its time is over, in seconds of the loop's clock.
-        give_back: called when the call is over; gives the permit back that no thread has used.
+        give_back: called when the call is over; gives back a permit that no thread has used.
     """
 
     __slots__ = ("context", "due", "give_back", "run", "value")
@@ -46,20 +47,20 @@ class Call(RunningCall):
 
 
 class ThreadPool:
-    """Threads that take calls in the order in which they were asked for, one each at a time.
+    """Threads that take calls in the order in which they were requested, one each at a time.
 
-    There are no more than there are calls at a time. A thread sees to it that another one is on its
-    way to the next call before it takes one: if its own takes time, the other goes on; if not, the
-    same thread runs a whole queue of calls.
+    The pool has no more threads than calls at a time. Before a thread takes a call, it wakes or
+    starts another thread for the next one: if its own call takes time, the other goes on; if not,
+    the same thread runs a complete queue of calls.
     """
 
     def __init__(self) -> None:
         self.present: dict[Call, None] = {}
-        """Calls that were asked for and are not over."""
+        """Requested calls that are not over."""
         self.on_over: Callable[[], None] = lambda: None
-        """Called, in its thread, when a call is over."""
+        """Called in the thread of a call when the call is over."""
         self._keeping: set[Call] = set()
-        """Those of them that have not returned yet: each of these keeps a thread."""
+        """Present calls that have not returned yet: each of them occupies a thread."""
         self._waiting: deque[Call] = deque()
         self._idle: deque[threading.Lock] = deque()
         """Locked locks that idle threads wait for."""
@@ -70,10 +71,10 @@ class ThreadPool:
         self._closed = False
 
     def ask(self, call: Call) -> None:
-        """Have `call` run by a thread, as soon as one comes to it.
+        """Queue `call` for a thread.
 
         Raises:
-            RuntimeError: there is none, and the system gives none.
+            RuntimeError: the pool has no thread, and the system allows none.
         """
         self.present[call] = None
         self._keeping.add(call)
@@ -85,9 +86,9 @@ class ThreadPool:
             raise
 
     def _see_to(self, waiting: int) -> None:
-        """Send for a thread, if for so many calls too few are on their way.
+        """Wake or start a thread, if too few are on their way for so many calls.
 
-        Two are enough: each sends for the next one before it takes a call.
+        Two are enough: each wakes the next one before it takes a call.
         """
         if len(self._coming) < min(waiting, _MOST_COMING):
             self._send_for_one()
@@ -96,21 +97,21 @@ class ThreadPool:
         """Take the call that has waited longest.
 
         Raises:
-            IndexError: none waits.
+            IndexError: no call waits.
         """
         return self._waiting.popleft()
 
     def withdraw(self) -> None:
-        """Have no call run that has not begun; from the last one, so that none overtakes one."""
+        """Withdraw all calls that have not begun, the last one first, so that none overtakes."""
         while self._waiting:
             with suppress(IndexError):
                 self._end(self._waiting.pop())
 
     def withdraw_one(self, call: Call) -> bool:
-        """Have this call not run, if it has not begun; return whether that is so."""
+        """Withdraw a call that has not begun; return whether it was withdrawn."""
         try:
             self._waiting.remove(call)
-        except (ValueError, IndexError):  # It runs; or others take theirs just now.
+        except (ValueError, IndexError):  # The call runs, or threads take calls at this moment.
             return False
         self._end(call)
         return True
@@ -121,12 +122,12 @@ class ThreadPool:
         except IndexError:
             self._start_one()
         else:
-            self._coming.append(None)  # first: it is taken out when the thread has come
+            self._coming.append(None)  # first: the woken thread takes the item out
             gate.release()
 
     def _start_one(self) -> None:
-        with self._hiring:  # Threads send for others, too.
-            # If there are as many threads as calls, each of these is about to have one.
+        with self._hiring:  # Threads also wake other threads.
+            # With as many threads as calls, each call is about to have its thread.
             if len(self._threads) >= len(self._keeping):
                 return
             thread = threading.Thread(target=self._work, name="asyncwait-call", daemon=True)
@@ -134,7 +135,7 @@ class ThreadPool:
         self._coming.append(None)
         try:
             thread.start()
-        except RuntimeError:  # The system gives no more of them: those that are there will do.
+        except RuntimeError:  # The system allows no more threads: the existing ones suffice.
             self._coming.pop()
             self._threads.discard(thread)
             if not self._threads:
@@ -145,24 +146,24 @@ class ThreadPool:
         gate.acquire()
         self._coming.pop()
         while not self._closed:
-            self._see_to(len(self._waiting) - 1)  # Before it takes one: they begin in their order.
+            self._see_to(len(self._waiting) - 1)  # Before taking a call: calls begin in order.
             try:
                 call = self.take()
             except IndexError:
                 self._rest(gate)
                 continue
             self._run(call)
-            del call  # What it holds may be long emitted when the next one comes.
+            del call  # Its results may be emitted long before the next call.
         self._threads.discard(threading.current_thread())
 
     def _rest(self, gate: threading.Lock) -> None:
         self._idle.append(gate)
-        # A call that came before found no idle thread, and maybe as many threads as calls.
+        # An earlier call found no idle thread, and perhaps as many threads as calls.
         if self._waiting or self._closed:
             try:
                 self._idle.remove(gate)
             except ValueError:
-                pass  # Another thread releases it just now.
+                pass  # Another thread releases the lock at this moment.
             else:
                 return
         gate.acquire()
@@ -172,7 +173,7 @@ class ThreadPool:
         assert call.context is not None
         assert call.run is not None
         tell = call.context.run(call.run)
-        # Before the report, after which the loop may ask at once: this thread is free for the call.
+        # Before the report: after it the loop may queue a call, for which this thread is free.
         self._keeping.discard(call)
         tell()
         self._end(call)
@@ -193,7 +194,7 @@ class ThreadPool:
         return [value for call, value in values if not call.is_over]  # looked at after its value
 
     def close(self) -> None:
-        """Send all threads home; those that run a call go when that is over."""
+        """End all threads; those that run a call end after it."""
         self._closed = True
         while self._idle:
             with suppress(IndexError):

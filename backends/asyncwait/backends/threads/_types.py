@@ -29,12 +29,12 @@ _Lists: TypeAlias = Callable[[list[A]], Priced[Answers[A, Iterable[B]]]]
 
 
 class BlockingResults(Protocol[B_co]):
-    """The results of a stream of plain values, for a thread that has no loop."""
+    """The results of a stream of plain values, for a thread without a loop."""
 
     def __iter__(self) -> Iterator[B_co]: ...
 
     def __next__(self) -> B_co:
-        """Return the next result, and wait for it."""
+        """Wait for the next result, and return it."""
         ...
 
     def statistics(self) -> Statistics:

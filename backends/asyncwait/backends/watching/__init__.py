@@ -1,4 +1,4 @@
-"""What an open operator does, as it goes on: a stream of figures, a progress bar, metrics."""
+"""Live figures of an open operator: a stream of figures, a progress bar, metrics."""
 
 from asyncwait.backends.watching._metrics import export_metrics
 from asyncwait.backends.watching._progress import show_progress

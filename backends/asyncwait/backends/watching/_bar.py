@@ -14,10 +14,10 @@ from asyncwait.spec.texts import printable
 
 
 class Bar:
-    """Draws a bar, or writes one line at the end where there is nothing to draw on.
+    """Draws a bar, or writes one line at the end where the console cannot draw.
 
     Args:
-        read: returns what to show.
+        read: returns the content.
         total: number of records; None if it is not known.
         description: text in front, in the markup of rich.
         console: where to draw; None for standard error, or the notebook.
@@ -85,14 +85,14 @@ class Bar:
             TextColumn("{task.fields[told]}", markup=False, table_column=Column(overflow="fold")),
             TimeElapsedColumn(),
             console=self._console,
-            auto_refresh=False,  # rich does not wait for the end of its thread
-            speed_estimate_period=0,  # It is not shown, and nothing is remembered for it.
+            auto_refresh=False,  # rich does not join its refresh thread
+            speed_estimate_period=0,  # The bar shows no speed; rich stores nothing for it.
             get_time=lambda: self._shown.seconds,
         )
 
 
 def _can_draw(console: Console) -> bool:
-    """Whether there can be a bar; in a notebook rich draws it in a widget."""
+    """Whether the console can draw a bar; in a notebook rich draws it in a widget."""
     if console.is_jupyter:
         return find_spec("ipywidgets") is not None
     return console.is_interactive

@@ -10,17 +10,16 @@ from asyncwait.spec import Statistics
 
 
 class Metric(Struct, frozen=True):
-    """What is told of a figure.
+    """Description of a figure as a metric, and in the progress bar.
 
     Args:
-        figure: its name in `Statistics`, or in those of a lookup.
+        figure: its name in `Statistics`, or in the figures of a lookup.
         name: of the instrument.
         unit: of OpenTelemetry.
         description: for people.
-        kind: of the instrument. Counters of several operators are added up; of gauges the greatest
-            counts.
-        stays: whether it is kept when the operator is gone.
-        told: what the progress bar says behind it; None for nothing.
+        kind: of the instrument. Counters of several operators are added; the greatest gauge counts.
+        stays: whether the figure is kept after the operator has closed.
+        told: the words behind the figure in the progress bar; None to omit it there.
     """
 
     figure: str
@@ -32,13 +31,13 @@ class Metric(Struct, frozen=True):
     told: str | None
 
     def read(self, figures: Any) -> float | None:
-        """Return the figure, summed over all limits; None where the operator has no such figure."""
+        """Return the figure, summed over all limits; None if `figures` lacks it."""
         value = getattr(figures, self.figure, None)
         return sum(value) if isinstance(value, tuple) else value
 
     @property
     def merge(self) -> Callable[[float, float], float]:
-        """What the figures of two operators come to."""
+        """Function that combines the figures of two operators."""
         return max if self.kind == "gauge" else operator.add
 
 
@@ -49,7 +48,7 @@ _KINDS: dict[str, tuple[Literal["counter", "up_down_counter", "gauge"], bool]] =
     "most": ("gauge", True),
     "present": ("gauge", False),
 }
-"""Which instrument it is, and whether the figure stays; what shares may turn out to be stale."""
+"""Instrument of each kind, and whether its figure stays; shared calls may become stale later."""
 
 
 def _told(kind: str, name: str, unit: str, description: str, told: str | None = None) -> Metric:
@@ -95,11 +94,11 @@ METRICS = (
     _told("present", "lookup.latency_p99", "s", "99 in 100 take no longer.", "s p99"),
     _told("present", "lookup.age", "s", "Time since the copy of the table was read."),
 )
-"""Of operators and of lookups; what has no such figure does not tell it."""
+"""Metrics of operators and of lookups; each reports only the figures that it has."""
 
 
 class Shown(NamedTuple):
-    """The content of a progress bar: decided records, if they are known, seconds, and words."""
+    """The content of a progress bar: decided records, if known, seconds, and words."""
 
     done: int | None
     seconds: float
@@ -117,9 +116,9 @@ def _short(figure: float) -> str:
 
 
 def done(figures: Any) -> int:
-    """Return how many records, or rows of a lookup, are decided."""
+    """Return the number of decided records, or of decided rows of a lookup."""
     if isinstance(figures, Statistics):
-        # Those that wait for their keys are undecided, and were never called.
+        # Records that wait for their keys are undecided too, and were never called.
         return figures.calls - figures.retries - figures.undecided
     rows: int = figures.rows - figures.in_flight
     return rows

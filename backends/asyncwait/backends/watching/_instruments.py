@@ -1,4 +1,4 @@
-"""The instruments of OpenTelemetry, which is imported here and nowhere else."""
+"""The instruments of OpenTelemetry, which only this module imports."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
@@ -16,16 +16,16 @@ Attributes: TypeAlias = frozenset[tuple[str, str | bool | float]]
 
 
 class Export:
-    """Reads the figures of one operator, for whoever asks.
+    """Reads the figures of one operator for exporters.
 
-    Exporters ask in threads of their own, where an operator must not be read. They can't wait for
-    the loop either: OpenTelemetry holds a lock while they ask, for which the loop may wait.
+    Exporters collect in threads of their own, where an operator must not be read. They can't wait
+    for the loop either: OpenTelemetry holds a lock while they collect, for which the loop may wait.
 
     Args:
-        read: gives the figures.
-        attributes: what they are reported with.
-        instruments: that report them.
-        anywhere: any thread may read them.
+        read: returns the figures.
+        attributes: attributes with which the figures are reported.
+        instruments: instruments that report the figures.
+        anywhere: any thread may read the figures.
     """
 
     def __init__(
@@ -43,25 +43,25 @@ class Export:
         self.attributes: Attributes = frozenset(attributes.items())
 
     def begin(self) -> None:
-        """Be asked from now on."""
+        """Start to report figures."""
         self._thread = get_ident()
         self.look()
         self._instruments.add(self)
 
     def look(self) -> None:
-        """Read."""
+        """Read the figures."""
         self._figures = self._read()
 
     def end(self, error: BaseException | None) -> None:  # noqa: ARG002 - figures stay true
-        """Read for the last time, and be asked no more."""
+        """Read for the last time, and stop to report figures."""
         self.look()
         self._instruments.remove(self)
 
     def value(self, metric: Metric) -> float | None:
-        """Return a figure as it was read last; the present one in a thread that may read.
+        """Return a figure as last read; in a thread that may read, the present figure.
 
-        None where there is none: of operators and of lookups different things are told. A counter
-        never falls, though of a job rows are undone where a task fails.
+        The value is None for a figure that the operator or lookup does not have. A counter never
+        falls, although a failed task of a Spark job undoes its rows.
         """
         if self._anywhere or get_ident() == self._thread:
             self.look()
@@ -72,10 +72,10 @@ class Export:
 
 
 class Instruments:
-    """The instruments of one meter: a second one of the same name would never be asked.
+    """The instruments of one meter, made once: a meter ignores a second one of the same name.
 
     Args:
-        meter: where they are made. It is not kept, as it keeps the instruments.
+        meter: makes the instruments. It is not stored here, because it holds the instruments.
     """
 
     def __init__(self, meter: Meter) -> None:
@@ -93,7 +93,7 @@ class Instruments:
             self._past.setdefault(export.attributes, {})
 
     def remove(self, export: Export) -> None:
-        """Keep what an operator has counted, and nothing else of it."""
+        """Keep the figures that stay after an operator has closed, and drop the others."""
         with self._lock:
             self._open.discard(export)
             past = self._past[export.attributes]
@@ -123,7 +123,7 @@ _MAKING = Lock()
 
 
 def instruments_of(meter: Any) -> Instruments:
-    """Return the instruments of a meter, which are made once."""
+    """Return the instruments of a meter, made on the first call."""
     if meter is None:
         meter = _global_meter()
     if not isinstance(meter, Meter):
@@ -136,5 +136,5 @@ def instruments_of(meter: Any) -> Instruments:
 
 @cache
 def _global_meter() -> Meter:
-    """Return one for all: before a provider is set, each that is asked for is another one."""
+    """Return one cached meter: before a provider is set, each call would return a new one."""
     return get_meter("asyncwait", version("asyncwait"))

@@ -1,4 +1,4 @@
-"""Metrics, if there is OpenTelemetry to take them."""
+"""Metrics for OpenTelemetry, if it is installed."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -21,30 +21,31 @@ def export_metrics(
     every: float = 1.0,
     meter: "Meter | None" = None,
 ) -> AbstractAsyncContextManager[None]:
-    """Give the figures of an operator to OpenTelemetry, while the body of the context runs.
+    """Report the figures of an operator to OpenTelemetry while the body of the context runs.
 
-    There is one instrument for each figure: `asyncwait.records.in_flight`, `.held`, `.oldest` (in
+    Each figure has one instrument: `asyncwait.records.in_flight`, `.held`, `.oldest` (in
     seconds), `.max_in_flight`, `.max_held`, `.waiting_for_permits`, `.timeouts` and
     `.failures_handled`; `asyncwait.elements.waiting`; `asyncwait.calls.started`, `.batches`,
     `.retries` and `.abandoned`; `asyncwait.cache.hits`, `.shared`, `.loads`, `.stale`,
-    `.null_keys`, `.refreshes` and `.evictions`. Of a lookup there are `asyncwait.records.in_flight`
-    and `.failures_handled`; those of the cache, and `asyncwait.cache.keys`;
+    `.null_keys`, `.refreshes` and `.evictions`. A lookup has `asyncwait.records.in_flight` and
+    `.failures_handled`; the figures of the cache, and `asyncwait.cache.keys`;
     `asyncwait.lookup.rows`, `.misses`, `.requests`, `.failed_requests`, `.mean_batch`,
     `.max_batch`, `.latency_p50`, `.latency_p99` and `.age` (in seconds).
 
-    Operators are told apart by their attributes. Of several with the same ones, side by side or
-    one after the other, figures are added up; of times, sizes and high-water marks it is the
-    greatest.
-    After leaving what was counted stays, and nothing is in flight, waits or is held any more: an
-    operator leaves behind one number for each figure and set of attributes, and no reference.
+    Attributes distinguish operators. Operators with equal attributes, at the same time or one after
+    the other, share their figures: counts are added; of times, sizes and high-water marks the
+    greatest counts.
+    After leaving, counts and high-water marks stay, and figures of records in flight, waiting or
+    held fall to 0: an operator leaves behind one number for each figure and set of attributes, and
+    no reference.
 
     Args:
-        results: what `async with` of an operator gives.
-        attributes: what each figure is reported with, for example `{"operator": "fetch"}`.
+        results: the object that `async with` of an operator returns.
+        attributes: attributes of each figure, for example `{"operator": "fetch"}`.
         every: seconds, by the clock of the loop, from one reading to the next. Exporters mostly
-            collect in a thread of their own, and only the loop may read; so what they get is up to
-            so old. Whoever collects on the loop, and whoever does after leaving, gets the present.
-        meter: of OpenTelemetry, where the instruments are made; None for the one named "asyncwait"
+            collect in a thread of their own, and only the loop may read, so their figures are up to
+            this old. An exporter that collects on the loop, or after leaving, gets present figures.
+        meter: the meter of OpenTelemetry that makes the instruments; None for the meter "asyncwait"
             of the global provider, which may be set later.
 
     Returns:
@@ -52,7 +53,7 @@ def export_metrics(
         results, export_metrics(results): ...`
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
         MissingExtra: OpenTelemetry is not installed.
     """
     require_watched(results, every)
@@ -62,16 +63,16 @@ def export_metrics(
 def export_of(
     read: Callable[[], Any], attributes: Any, meter: Any, *, anywhere: bool = False
 ) -> "Export":
-    """Return what gives figures to OpenTelemetry from its `begin` to its `end`.
+    """Return an export that reports figures to OpenTelemetry from its `begin` to its `end`.
 
     Args:
-        read: gives the figures.
-        attributes: see `export_metrics`, and so is the next.
-        meter: where the instruments are made.
-        anywhere: any thread may read them.
+        read: returns the figures.
+        attributes: see `export_metrics`, as for `meter`.
+        meter: makes the instruments.
+        anywhere: any thread may read the figures.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
         MissingExtra: OpenTelemetry is not installed.
     """
     _require_attributes(attributes)

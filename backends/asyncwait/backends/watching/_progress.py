@@ -1,4 +1,4 @@
-"""A progress bar, if there is a terminal, and rich to draw it."""
+"""A progress bar, drawn by rich if there is a terminal."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -24,31 +24,32 @@ def show_progress(
     every: float = 0.2,
     console: "Console | None" = None,
 ) -> AbstractAsyncContextManager[None]:
-    """Show how far an operator is, while the body of the context runs.
+    """Show the progress of an operator while the body of the context runs.
 
-    On a terminal and in a notebook there is a bar: records done, how many of them a second, what is
-    in flight and held, retries, timeouts, handled failures and abandoned calls. Printed text stands
-    above it. Elsewhere there is one line at the end. If the body raises, the figures are those of
-    the last refresh: a failed operator has nothing in flight any more.
+    A terminal or a notebook shows a bar: records done, their number per second, records in flight
+    and held, retries, timeouts, handled failures and abandoned calls. Printed text appears above
+    the bar. Elsewhere one line is written at the end. If the body raises, the figures are those of
+    the last refresh, because a failed operator has nothing in flight any more.
 
-    A record is done when its results are decided, a row of a lookup when it has its rows; hits,
-    loads, misses and the like are told, too. In key-ordered mode those that wait for their
-    keys hide as many that are done, and the bar may be behind by so many until the end.
+    A record is done when its results are decided, a row of a lookup when it has its rows; the bar
+    of a lookup also shows hits, loads, misses and the like. In key-ordered mode each record that
+    waits for its key hides a record that is done, so the bar may be behind by that number until the
+    end.
 
     Args:
-        results: what `async with` of an operator gives.
-        total: how many records there will be; None if nobody knows.
-        description: stands in front, in the markup of rich.
+        results: the object that `async with` of an operator returns.
+        total: number of records; None if it is not known.
+        description: text in front, in the markup of rich.
         every: seconds, by the clock of the loop, from one refresh to the next.
-        console: of rich, where to draw; None for standard error, or the notebook. It shows one bar
-            at a time.
+        console: a Console of rich to draw on; None for standard error, or the notebook. It shows
+            one bar at a time.
 
     Returns:
         An async context manager; leave it before the operator: `async with ordered_wait(...) as
         results, show_progress(results): ...`. An error in drawing is raised on leaving.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
         MissingExtra: rich is not installed.
     """
     require_watched(results, every)
@@ -77,7 +78,7 @@ def bar_of(read: Callable[[], Shown], total: Any, description: str, console: Any
     """Return a progress bar; for its arguments see `Bar`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
         MissingExtra: rich is not installed.
     """
     is_whole = isinstance(total, int) and not isinstance(total, bool)

@@ -1,4 +1,4 @@
-"""What can be watched, and how often."""
+"""The interface of watched operators, and the intervals of watching."""
 
 import math
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ S_co = TypeVar("S_co", covariant=True)
 
 
 class Watched(Protocol[S_co]):
-    """What `async with` of an operator, of a chain, or of a lookup gives.
+    """The object that `async with` of an operator, of a chain, or of a lookup returns.
 
     Its figures are `Statistics`, or `LookupStatistics`.
     """
@@ -24,14 +24,14 @@ class Watched(Protocol[S_co]):
 
 
 class Interval:
-    """Waits until it is time again, by the clock of the loop.
+    """Waits for regular times, by the clock of the loop.
 
-    What comes late delays nothing behind it. What was missed altogether is left out, and the next
-    comes a whole interval later.
+    A late wake-up does not delay later times. Missed times are skipped, and the next time comes a
+    complete interval later.
 
     Args:
         every: seconds from one time to the next.
-        first: when the first one is due, in seconds of the loop's clock.
+        first: the first time, in seconds of the loop's clock.
     """
 
     def __init__(self, every: float, first: float) -> None:
@@ -39,7 +39,7 @@ class Interval:
         self._due = first
 
     async def wait(self) -> None:
-        """Return when it is time."""
+        """Wait until the next time."""
         await anyio.sleep_until(self._due)
         now = anyio.current_time()
         self._due += self._every
@@ -48,7 +48,7 @@ class Interval:
 
 
 def require_watched(results: Any, every: Any) -> None:
-    """Refuse what can't be watched."""
+    """Refuse an object that cannot be watched, and an invalid interval."""
     if not callable(getattr(results, "statistics", None)):
         expected = "what an operator gives, as in `async with ordered_wait(...) as results`"
         raise InvalidConfig.of("results", results, expected)
@@ -58,26 +58,26 @@ def require_watched(results: Any, every: Any) -> None:
 
 
 def statistics_of(results: Watched[S], every: float = 1.0) -> AsyncIterator[S]:
-    """Give the figures of an operator at once, and every so many seconds.
+    """Yield the figures of an operator at once, and every so many seconds.
 
-    Figures don't tell that an operator is over, so this has no end: iterate it in a task group,
-    and cancel that when there are no more results. It holds no task and no timer, so it can be
-    dropped at any time, and a cancelled wait can be followed by another one.
+    The iterator has no end, because figures do not show that an operator has ended: iterate it in a
+    task group, and cancel the group when there are no more results. It holds no task and no timer,
+    so it can be dropped at any time, and a cancelled wait can be followed by another one.
 
     Args:
-        results: what `async with` of an operator gives.
-        every: seconds, by the clock of the loop, from one to the next. Whoever takes longer over
-            one misses those that were due meanwhile.
+        results: the object that `async with` of an operator returns.
+        every: seconds, by the clock of the loop, from one reading to the next. A consumer that
+            takes longer misses the readings that were due meanwhile.
 
     Raises:
-        InvalidConfig: `results` or `every` is not what it should be.
+        InvalidConfig: `results` or `every` is invalid.
     """
     require_watched(results, every)
     return _StatisticsOf(results, every)
 
 
 class _StatisticsOf(AsyncIterator[S]):
-    """It is no generator: one ends when a wait for its next value is cancelled."""
+    """A class instead of a generator, because cancelling a wait ends a generator."""
 
     def __init__(self, results: Watched[S], every: float) -> None:
         self._results = results

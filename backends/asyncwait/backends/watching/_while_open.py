@@ -1,4 +1,4 @@
-"""Something that is done again and again while the body of an `async with` runs."""
+"""A repeated step while the body of an `async with` runs."""
 
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
@@ -11,7 +11,7 @@ from asyncwait.toolkit import JoinableTasks
 
 
 class Watcher(Protocol):
-    """Looks at an operator. Everything is called on the loop, and nothing at the same time."""
+    """Looks at an operator. All methods are called on the loop, one at a time."""
 
     def begin(self) -> None:
         """Look for the first time."""
@@ -20,17 +20,17 @@ class Watcher(Protocol):
         """Look again."""
 
     def end(self, error: BaseException | None) -> None:
-        """Look for the last time; `error` is what the body has raised."""
+        """Look for the last time; `error` is the error of the body."""
 
 
 class WhileOpen(AbstractAsyncContextManager[None]):
-    """Has a watcher look every so many seconds, in a task of its own, while the body runs.
+    """Lets a watcher look at regular times, in a task of its own, while the body runs.
 
-    Whatever the watcher raises leaves the body alone. It looks no more then, and the error comes
-    out on leaving: plainly, or as a note on what the body has raised.
+    An error of the watcher does not affect the body. The watcher stops looking, and the error is
+    raised on leaving: by itself, or as a note on the body's error.
 
     Args:
-        watcher: what looks.
+        watcher: the watcher to call.
         every: seconds from one look to the next.
 
     Raises:

@@ -12,7 +12,7 @@ for _module in ("hosts", "lanes"):
 FAULTY_CARRY: tuple[FaultyCarry, ...] = tuple(
     sorted(FOUND, key=lambda each: [*carry_rules()].index(each.rule))
 )
-"""All of them."""
+"""All faulty lanes and hosts, in the order of their rules."""
 
 __all__ = ["FAULTY_CARRY", "FaultyCarry"]
 

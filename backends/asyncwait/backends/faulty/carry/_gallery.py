@@ -1,4 +1,4 @@
-"""What a variation of carrying is: one class, whose name and docstring say what it does."""
+"""Variation of a lane or host: one class, whose name and docstring say what it changes."""
 
 from asyncwait.backends.faulty._gallery import Slip, into
 from asyncwait.toolkit import CallTable, Lane, LaneCalls, Served
@@ -9,12 +9,12 @@ class FaultyCarry(Slip, frozen=True, kw_only=True):
 
     @property
     def lane_class(self) -> type[Lane]:
-        """What plays its visits."""
+        """The class of the lane that plays the visits."""
         return self._instead_of(Lane)
 
     @property
     def table_class(self) -> type[CallTable]:
-        """What its host knows its calls by."""
+        """The class of the host's table of calls."""
         parts = {
             "calls_class": self._instead_of(LaneCalls),
             "served_class": self._instead_of(Served),
@@ -23,6 +23,6 @@ class FaultyCarry(Slip, frozen=True, kw_only=True):
 
 
 FOUND: list[FaultyCarry] = []
-"""All that were found by now."""
+"""Every faulty lane and host registered so far."""
 
 breaks = into(FOUND, FaultyCarry)

@@ -1,4 +1,4 @@
-"""Hosts that forget too much or too little, and call too often or too much at a time."""
+"""Hosts that forget too much or too little, call too often, or call too many records at a time."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from asyncwait.toolkit import CallTable, LaneCalls, Served
 
 @breaks("CARRY-3")
 class HasOneTableForAllLanes(CallTable):
-    """Keeps the calls of all lanes together, where equal records meet."""
+    """Keeps the calls of all lanes in one table, where equal records meet."""
 
     def home_of(self, lane: str, version: str) -> tuple[str, str]:  # noqa: ARG002 - the slip
         return "", version
@@ -17,7 +17,7 @@ class HasOneTableForAllLanes(CallTable):
 
 @breaks("CARRY-3")
 class TakesTheEndOfACancelledCall(LaneCalls):
-    """Takes what comes of a call that it has cancelled for the result of the next one."""
+    """Takes the outcome of a cancelled call for the outcome of the next call."""
 
     def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
         super().completed(identity, self.running.get(identity, call), outcome)
@@ -25,7 +25,7 @@ class TakesTheEndOfACancelledCall(LaneCalls):
 
 @breaks("CARRY-10")
 class CallsAKeyAtOnce(LaneCalls):
-    """Calls records of a key side by side."""
+    """Calls all records of a key at the same time."""
 
     def offer(self, key: bytes) -> None:
         for item in self.behind.pop(key, ()):
@@ -34,7 +34,7 @@ class CallsAKeyAtOnce(LaneCalls):
 
 @breaks("CARRY-11")
 class ForgetsWhatItHandsOver(LaneCalls):
-    """Drops a result with its answer, as if nobody could ask for it again."""
+    """Drops a result once it was in an answer, although a later visit may ask for it again."""
 
     def answer(self, served: Served) -> dict[Identity, Outcome]:
         answer = super().answer(served)
@@ -55,7 +55,7 @@ class ForgetsWhatALostVisitAwaited(LaneCalls):
 
 @breaks("CARRY-11")
 class BeginsAnewInEachVisit(LaneCalls):
-    """Cancels what an earlier visit has begun."""
+    """Cancels the calls that an earlier visit began."""
 
     def begin(self, served: Served) -> None:
         if not self.served:
@@ -65,7 +65,7 @@ class BeginsAnewInEachVisit(LaneCalls):
 
 @breaks("CARRY-12")
 class NeverForgets(LaneCalls):
-    """Keeps all results for ever, and lets all calls run on."""
+    """Keeps all results forever, and never cancels a call."""
 
     def forget(self, but: set[Identity]) -> None:
         """Do nothing."""
@@ -73,7 +73,7 @@ class NeverForgets(LaneCalls):
 
 @breaks("CARRY-12")
 class ForgetsWithoutCancelling(LaneCalls):
-    """Lets calls run on that nobody waits for."""
+    """Does not cancel calls that no lane wants any more."""
 
     def forget(self, but: set[Identity]) -> None:
         self.running = {each: call for each, call in self.running.items() if each in but}
@@ -82,7 +82,7 @@ class ForgetsWithoutCancelling(LaneCalls):
 
 @breaks("CARRY-13")
 class CallsAllAtOnce(LaneCalls):
-    """Calls whatever a batch brings, beyond its capacity."""
+    """Calls all records of a batch, beyond its capacity."""
 
     def has_room(self, capacity: int) -> bool:  # noqa: ARG002 - the slip
         return True
@@ -90,7 +90,7 @@ class CallsAllAtOnce(LaneCalls):
 
 @breaks("CARRY-13")
 class GivesPlacesBackTooEarly(LaneCalls):
-    """Counts calls that run, and not what is finished and waits for its turn."""
+    """Counts running calls against the capacity, but not finished results that wait."""
 
     def has_room(self, capacity: int) -> bool:
         return len(self.running) < capacity
@@ -98,7 +98,7 @@ class GivesPlacesBackTooEarly(LaneCalls):
 
 @breaks("CARRY-13")
 class NeverWaitsForRoom(Served):
-    """Answers when the budget is over, however much is left in flight."""
+    """Answers when the budget is over, however many records are in flight."""
 
     def is_over(self, *, is_late: bool) -> bool:
         return is_late or super().is_over(is_late=False)
@@ -106,7 +106,7 @@ class NeverWaitsForRoom(Served):
 
 @breaks("CARRY-14")
 class WaitsForAll(Served):
-    """Answers when all is finished: the slowest call holds the batch."""
+    """Answers only when all records are finished: the slowest call delays the batch."""
 
     def is_over(self, *, is_late: bool) -> bool:  # noqa: ARG002 - the slip
         return super().is_over(is_late=False)
@@ -114,7 +114,7 @@ class WaitsForAll(Served):
 
 @breaks("CARRY-14")
 class FailsInTurn(Served):
-    """Tells of a failure when all records before it are finished."""
+    """Reports a failure only when all records before it are finished."""
 
     def is_over(self, *, is_late: bool) -> bool:
         left = [item.identity for item in self.visit.wanted if item.identity not in self.finished]
@@ -123,7 +123,7 @@ class FailsInTurn(Served):
 
 @breaks("CARRY-15")
 class KeepsFailures(LaneCalls):
-    """Keeps failures as it keeps results, so that the batch fails for ever."""
+    """Caches failures like results, so the batch fails forever."""
 
     def drop_failed(self, failed: tuple[Identity, ...]) -> None:
         """Do nothing."""
@@ -131,7 +131,7 @@ class KeepsFailures(LaneCalls):
 
 @breaks("CARRY-16")
 class TakesAnyVersion(CallTable):
-    """Answers with what an older version of the function has given."""
+    """Returns results of an older version of the function."""
 
     def home_of(self, lane: str, version: str) -> tuple[str, str]:  # noqa: ARG002 - the slip
         return lane, ""
@@ -139,7 +139,7 @@ class TakesAnyVersion(CallTable):
 
 @breaks("CARRY-17")
 class LeavesWhatLags(Served):
-    """Ends a visit with its budget, whatever lags."""
+    """Ends a visit with its budget, without waiting for the lagging records."""
 
     def is_over(self, *, is_late: bool) -> bool:
         self.awaited.clear()

@@ -1,4 +1,4 @@
-"""Lanes that emit, name or keep what they should not."""
+"""Lanes that emit, identify or keep records wrongly."""
 
 from collections.abc import Iterable, Mapping
 
@@ -21,7 +21,7 @@ from asyncwait.toolkit import Lane, Served
 
 @breaks("CARRY-1")
 class RestsWhenNothingRuns(Lane):
-    """Asks for no timer once all calls are finished, though their results are not out."""
+    """Wants no timer once all calls are finished, although results are not out."""
 
     def wants_timer(self, state: LaneState) -> bool:
         return bool(state.in_flight)
@@ -29,7 +29,7 @@ class RestsWhenNothingRuns(Lane):
 
 @breaks("CARRY-2")
 class KeepsWhatItEmits(Lane):
-    """Leaves in the state what it has emitted."""
+    """Keeps the emitted results in its state."""
 
     def visit(
         self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
@@ -40,7 +40,7 @@ class KeepsWhatItEmits(Lane):
 
 @breaks("CARRY-4")
 class NumbersItsRows(Lane):
-    """Knows a record by its place in the batch: a batch in another order swaps results."""
+    """Identifies a record by its place in the batch: another order of rows swaps results."""
 
     def identified(
         self,
@@ -54,7 +54,7 @@ class NumbersItsRows(Lane):
 
 @breaks("CARRY-4")
 class TakesEqualRecordsForOne(Lane):
-    """Knows a record by its digest alone."""
+    """Identifies a record by its digest alone."""
 
     def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         for item in super().identified(state, stamp, rows):
@@ -63,7 +63,7 @@ class TakesEqualRecordsForOne(Lane):
 
 @breaks("CARRY-4")
 class CountsOccurrencesFromWhatIsThere(Lane):
-    """Forgets which batch brought a record, so that a new one takes the identity of an old one."""
+    """Identifies a record without its batch, so new records get the identities of old ones."""
 
     def identified(
         self,
@@ -76,7 +76,7 @@ class CountsOccurrencesFromWhatIsThere(Lane):
 
 @breaks("CARRY-5")
 class EmitsWhatIsFinishedNow(Lane):
-    """Has one phase: emits what the host answers, at once."""
+    """Emits the host's results at once, without a second phase."""
 
     def visit(
         self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
@@ -87,7 +87,7 @@ class EmitsWhatIsFinishedNow(Lane):
 
 @breaks("CARRY-6")
 class IgnoresTheStamp(Lane):
-    """Emits in a second visit of a batch what the first one has finished."""
+    """Emits in a second visit of a batch the results that the first visit finished."""
 
     def emits(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:  # noqa: ARG002 - the slip
         return state.finished
@@ -95,7 +95,7 @@ class IgnoresTheStamp(Lane):
 
 @breaks("CARRY-7")
 class KeepsTheRowsOfTheBatch(Lane):
-    """Writes the rows of the batch into the state, and not what was in flight before."""
+    """Stores the rows of the batch in its state, but not the earlier records in flight."""
 
     def visit(
         self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
@@ -107,7 +107,7 @@ class KeepsTheRowsOfTheBatch(Lane):
 
 @breaks("CARRY-8")
 class NamesNewRowsOnly(Lane):
-    """Trusts the host to remember what it was asked for by earlier batches."""
+    """Asks the host only for new records, and relies on it to remember earlier ones."""
 
     def asks(self, state: LaneState, stamp: int, flight: tuple[InFlight, ...]) -> Visit:
         new = tuple(item for item in flight if item.identity.stamp == stamp)
@@ -116,14 +116,14 @@ class NamesNewRowsOnly(Lane):
 
 @breaks("CARRY-8")
 class ForgetsItsFirstVisit(Lane):
-    """Lets the host forget in a second visit what the first one has finished."""
+    """Lets the host forget in a second visit the results of the first visit."""
 
     def asks(self, state: LaneState, stamp: int, flight: tuple[InFlight, ...]) -> Visit:
         return replace(super().asks(state, stamp, flight), kept=())
 
 
 class AnswersOutOfTurn(Served):
-    """Answers whatever is finished."""
+    """Answers with all finished results, whatever their order."""
 
     def group(self, item: InFlight) -> Identity:
         return item.identity
@@ -131,7 +131,7 @@ class AnswersOutOfTurn(Served):
 
 @breaks("CARRY-9", AnswersOutOfTurn)
 class TakesOutOfTurn(Lane):
-    """Finishes what is there, before what stands ahead of it in the lane."""
+    """Finishes records out of order, before unfinished records ahead of them in the lane."""
 
     def takes(
         self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]
@@ -142,7 +142,7 @@ class TakesOutOfTurn(Lane):
 
 @breaks("CARRY-17")
 class LooksAtWhatWasInFlight(Lane):
-    """Finds what lags among what was in flight before, and overlooks what has come in."""
+    """Looks for lagging records only among earlier batches, not in the newest batch."""
 
     def lagging(self, flight: tuple[InFlight, ...]) -> tuple[Identity, ...]:
         newest = max(item.identity.stamp for item in flight) if flight else 0
@@ -151,7 +151,7 @@ class LooksAtWhatWasInFlight(Lane):
 
 @breaks("CARRY-18")
 class GoesOnWithOtherLanes(Lane):
-    """Takes the rows of a run with another number of lanes, where they overtake others."""
+    """Accepts the state of a run with another number of lanes, where records overtake others."""
 
     def require_lanes(self, state: LaneState) -> None:
         pass
@@ -159,7 +159,7 @@ class GoesOnWithOtherLanes(Lane):
 
 @breaks("CARRY-18")
 class ForgetsItsLanes(Lane):
-    """Leaves the number of lanes out of the state."""
+    """Leaves the number of lanes out of its state."""
 
     def after(
         self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
@@ -169,7 +169,7 @@ class ForgetsItsLanes(Lane):
 
 @breaks("CARRY-15")
 class PassesFailuresOver(Lane):
-    """Goes on without the record whose call has failed, and asks for it again."""
+    """Skips a record whose call has failed, and asks for it again."""
 
     def takes(
         self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]

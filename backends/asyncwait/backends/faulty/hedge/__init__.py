@@ -1,4 +1,4 @@
-"""The gallery of functions with stand-ins: each breaks one rule of HEDGE, by one small change."""
+"""The gallery of hedged functions: each breaks one rule of HEDGE by one small change."""
 
 from asyncwait.backends.faulty.hedge import _stand_ins
 from asyncwait.backends.faulty.hedge._gallery import FOUND, FaultyHedge
@@ -6,9 +6,9 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = ["FAULTY_HEDGES", "FaultyHedge"]
 
-_REGISTERED = (_stand_ins,)  # each has added its changes
+_REGISTERED = (_stand_ins,)  # registers its changes when imported
 
 FAULTY_HEDGES = tuple(FOUND)
-"""All of them."""
+"""All faulty hedges."""
 
 claim_exports(__name__)

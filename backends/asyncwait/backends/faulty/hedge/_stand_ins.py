@@ -1,4 +1,4 @@
-"""Functions with stand-ins that make the mistakes people make."""
+"""Hedged functions and fallbacks with common mistakes."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from asyncwait.toolkit import Race, StandIns, Times
 
 @breaks("HEDGE-1")
 class LosesAResultOfBoth(Race):
-    """Gives nothing where the hedge has the result."""
+    """Loses the result of the hedge."""
 
     def outcome(self) -> Any:
         return "nothing" if self.winner == 1 else super().outcome()
@@ -20,7 +20,7 @@ class LosesAResultOfBoth(Race):
 
 @breaks("HEDGE-2")
 class LooksEveryFewMilliseconds(StandIns[Any, Any]):
-    """Sees a result some time after it is there."""
+    """Returns a result some milliseconds after the call has returned it."""
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
         result = await super().ask(function, value)
@@ -39,7 +39,7 @@ class LetsTheLoserRun(Race):
 
 @breaks("HEDGE-4")
 class LeavesCallsBehind(StandIns[Any, Any]):
-    """Makes calls in tasks of their own, which nobody waits for when they are cancelled."""
+    """Makes calls in tasks of their own, and does not cancel them."""
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
         delay = self.delay() or 1.0
@@ -52,7 +52,7 @@ class LeavesCallsBehind(StandIns[Any, Any]):
 
 @breaks("HEDGE-5")
 class HedgesAtOnce(StandIns[Any, Any]):
-    """Makes two calls from the start."""
+    """Starts the hedge almost at once."""
 
     def delay(self) -> float | None:
         return None if super().delay() is None else 0.001
@@ -60,7 +60,7 @@ class HedgesAtOnce(StandIns[Any, Any]):
 
 @breaks("HEDGE-6")
 class TakesTheFirstError(Race):
-    """Gives up both calls with the first error."""
+    """Fails with the first error, although the other call still runs."""
 
     def fail(self, number: int, error: BaseException) -> bool:
         return super().fail(number, error) or True
@@ -68,7 +68,7 @@ class TakesTheFirstError(Race):
 
 @breaks("HEDGE-6")
 class TellsTheErrorOfTheHedge(Race):
-    """If both have failed, raises the error of the second call."""
+    """Raises the error of the hedge if both calls have failed."""
 
     def outcome(self) -> Any:
         if self.winner is None and len(self.errors) > 1:
@@ -78,7 +78,7 @@ class TellsTheErrorOfTheHedge(Race):
 
 @breaks("HEDGE-7")
 class HedgesAll(StandIns[Any, Any]):
-    """Makes a second call for each that is slow, however many are."""
+    """Hedges every slow call, however many are slow."""
 
     def may(self) -> bool:
         return True
@@ -86,7 +86,7 @@ class HedgesAll(StandIns[Any, Any]):
 
 @breaks("HEDGE-8")
 class GuessesEarly(Times):
-    """Takes the first result for what all others will take."""
+    """Estimates the hedge's delay from the first result alone."""
 
     def share(self, percent: int) -> float | None:
         return super().share(percent) or (self.sorted[0] if self.sorted else None)
@@ -94,7 +94,7 @@ class GuessesEarly(Times):
 
 @breaks("HEDGE-8")
 class TakesTheMean(Times):
-    """Takes the mean for the share."""
+    """Uses the mean in place of the percentile."""
 
     def share(self, percent: int) -> float | None:
         share = super().share(percent)
@@ -103,7 +103,7 @@ class TakesTheMean(Times):
 
 @breaks("HEDGE-9")
 class AsksAllAtOnce(StandIns[Any, Any]):
-    """Asks each function from the start, and takes the first that answers well."""
+    """Calls all functions at once, and takes the first good result."""
 
     async def __call__(self, value: Any) -> Any:
         results: list[Any] = []
@@ -125,7 +125,7 @@ class AsksAllAtOnce(StandIns[Any, Any]):
 
 @breaks("HEDGE-10")
 class StopsBeforeTheLast(StandIns[Any, Any]):
-    """Does not ask the last function."""
+    """Never calls the last function."""
 
     def goes_on(self, place: int, error: Exception, /) -> bool:
         return super().goes_on(place + 1, error)
@@ -133,7 +133,7 @@ class StopsBeforeTheLast(StandIns[Any, Any]):
 
 @breaks("HEDGE-11")
 class TakesACancellationForAFailure(StandIns[Any, Any]):
-    """Is shielded from whoever cancels it."""
+    """Shields its calls from the caller's cancellation."""
 
     async def __call__(self, value: Any) -> Any:
         with anyio.CancelScope(shield=True):

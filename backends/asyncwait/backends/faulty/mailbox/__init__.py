@@ -14,14 +14,14 @@ for _module in ("asking", "batches", "ending", "loop", "sending"):
 FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = tuple(
     sorted(FOUND, key=lambda each: [*mailbox_rules()].index(each.rule))
 )
-"""All of them."""
+"""All faulty mailboxes, in the order of their rules."""
 
 OPEN = SimpleNamespace(**{each.change.__name__: each.open_processor for each in FAULTY_MAILBOXES})
-"""What opens each, by the name of its class: `asyncwait verify --mailbox` takes `...:OPEN.NAME`."""
+"""Openers by class name: `asyncwait verify --mailbox` takes `...:OPEN.NAME`."""
 
 
 def gallery() -> Mapping[str, FaultyMailbox]:
-    """Return all of them by what `asyncwait verify --mailbox` takes."""
+    """Return all faulty mailboxes by the name that `asyncwait verify --mailbox` takes."""
     return {f"{__name__}:OPEN.{each.change.__name__}": each for each in FAULTY_MAILBOXES}
 
 

@@ -1,4 +1,4 @@
-"""MBX-28 to MBX-32, MBX-44, MBX-63: wrong answers, and none."""
+"""MBX-28 to MBX-32, MBX-44, MBX-63: mailboxes with wrong answers, or none."""
 
 from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import MailboxExecutor, MailboxProcessor, MailboxState, TaskMailbox
@@ -7,7 +7,7 @@ from asyncwait.spec.mailbox import MailboxClosedError, MailboxMetrics
 
 @breaks("MBX-28")
 class CountsTheQueueOnly(TaskMailbox):
-    """Forgets what is in the batch when it counts."""
+    """Does not count the mails of the batch."""
 
     def __len__(self) -> int:
         return len(self._urgent) + len(self._queue)
@@ -15,7 +15,7 @@ class CountsTheQueueOnly(TaskMailbox):
 
 @breaks("MBX-29")
 class DeniesTheBatch(TaskMailbox):
-    """Says that there is no mail when all of it is in the batch."""
+    """Reports no mail if all mails are in the batch."""
 
     @property
     def has_mail(self) -> bool:
@@ -24,7 +24,7 @@ class DeniesTheBatch(TaskMailbox):
 
 @breaks("MBX-30")
 class MakesWayForItsOwnOnly(MailboxExecutor):
-    """Goes on with long work unless there is a mail of its own."""
+    """Interrupts long work only for mails of its own priority."""
 
     def should_interrupt(self) -> bool:
         waiting = (*self._mailbox._urgent, *self._mailbox._batch, *self._mailbox._queue)  # noqa: SLF001 - no one else tells
@@ -33,7 +33,7 @@ class MakesWayForItsOwnOnly(MailboxExecutor):
 
 @breaks("MBX-31")
 class AsksUnderTheLock(TaskMailbox):
-    """Takes the lock to say whether there is mail: FLINK-14747."""
+    """Takes the lock to report whether a mail waits: FLINK-14747."""
 
     @property
     def has_mail(self) -> bool:
@@ -43,7 +43,7 @@ class AsksUnderTheLock(TaskMailbox):
 
 @breaks("MBX-32")
 class IsIdleWhileItsActionRuns(MailboxExecutor):
-    """Says that it is idle although its action could run any time."""
+    """Reports that it is idle although its action is not suspended."""
 
     def is_idle(self) -> bool:
         return self._mailbox.state is MailboxState.OPEN and not self._mailbox.has_mail
@@ -51,7 +51,7 @@ class IsIdleWhileItsActionRuns(MailboxExecutor):
 
 @breaks("MBX-32")
 class IsIdleInTheEnd(MailboxExecutor):
-    """Says that it is idle although no mail can come any more."""
+    """Reports that it is idle although its mailbox has closed."""
 
     def is_idle(self) -> bool:
         return self._is_suspended() and not self._mailbox.has_mail
@@ -59,7 +59,7 @@ class IsIdleInTheEnd(MailboxExecutor):
 
 @breaks("MBX-44")
 class ClaimsToHaveRunOne(MailboxExecutor):
-    """Says that it has run a mail because there was one, seen or unseen."""
+    """Reports that it has run a mail if one waited, even if it could not see that mail."""
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
         had = self._mailbox.has_mail
@@ -69,7 +69,7 @@ class ClaimsToHaveRunOne(MailboxExecutor):
 
 @breaks("MBX-63")
 class ComparesToTheFirstMail(MailboxProcessor):
-    """Works out how many mails there are for each that was run, and none was."""
+    """Divides by the number of mails that were run, which may be zero."""
 
     def metrics(self) -> MailboxMetrics:
         figures = super().metrics()
@@ -79,7 +79,7 @@ class ComparesToTheFirstMail(MailboxProcessor):
 
 @breaks("MBX-63")
 class CountsNothingInTheEnd(TaskMailbox):
-    """Refuses to count what is in a mailbox that is closed."""
+    """Refuses to count the mails of a closed mailbox."""
 
     def __len__(self) -> int:
         if self._state is MailboxState.CLOSED:
@@ -89,7 +89,7 @@ class CountsNothingInTheEnd(TaskMailbox):
 
 @breaks("MBX-63")
 class EndsItsProcess(TaskMailbox):
-    """Takes an empty batch for the end of the program."""
+    """Exits the program if its batch is empty."""
 
     def create_batch(self) -> bool:
         if not self.has_mail:

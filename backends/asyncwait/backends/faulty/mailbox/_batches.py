@@ -1,4 +1,4 @@
-"""MBX-15 to MBX-27: batches, urgent mails and mails that can be deferred, misunderstood."""
+"""MBX-15 to MBX-27: batches, urgent mails and deferrable mails handled wrongly."""
 
 from msgspec.structs import replace
 
@@ -9,7 +9,7 @@ from asyncwait.spec.mailbox import HIGHEST
 
 @breaks("MBX-15")
 class MakesShortBatches(TaskMailbox):
-    """Moves a single mail when it makes a batch."""
+    """Moves only one mail into each batch."""
 
     def create_batch(self) -> bool:
         with self._lock:
@@ -20,7 +20,7 @@ class MakesShortBatches(TaskMailbox):
 
 @breaks("MBX-16")
 class TakesTheNewWithTheBatch(TaskMailbox):
-    """Goes on with the queue when the batch is empty: FLINK-14304."""
+    """Takes mails from the queue when the batch is empty: FLINK-14304."""
 
     def try_take_from_batch(self) -> Mail | None:
         return self.try_take(MAIN)
@@ -28,7 +28,7 @@ class TakesTheNewWithTheBatch(TaskMailbox):
 
 @breaks("MBX-17")
 class LooksIntoTheQueueFirst(TaskMailbox):
-    """Takes from the queue as long as there is something, and from the batch then."""
+    """Takes mails from the queue before those of the batch."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         batch, self._batch = self._batch, type(self._batch)()
@@ -41,7 +41,7 @@ class LooksIntoTheQueueFirst(TaskMailbox):
 
 @breaks("MBX-18")
 class TellsWhetherItAddedAnything(TaskMailbox):
-    """Takes a batch that was left for none."""
+    """Reports no batch if it added no mail, although an earlier batch has mails left."""
 
     def create_batch(self) -> bool:
         added = bool(self._queue or self._urgent)
@@ -51,7 +51,7 @@ class TellsWhetherItAddedAnything(TaskMailbox):
 
 @breaks("MBX-19")
 class KnowsNoUrgency(TaskMailbox):
-    """Puts each mail behind the others."""
+    """Treats urgent mails like other mails."""
 
     def put(self, mail: Mail) -> None:
         super().put(replace(mail, urgent=False))
@@ -59,7 +59,7 @@ class KnowsNoUrgency(TaskMailbox):
 
 @breaks("MBX-20")
 class LetsTheUrgentWaitForTheBatch(TaskMailbox):
-    """Looks at urgent mails when the batch is empty: FLINK-35051."""
+    """Takes urgent mails only when the batch is empty: FLINK-35051."""
 
     def try_take_from_batch(self) -> Mail | None:
         return self._batch.popleft() if self._batch else super().try_take_from_batch()
@@ -67,7 +67,7 @@ class LetsTheUrgentWaitForTheBatch(TaskMailbox):
 
 @breaks("MBX-21")
 class TakesTheLastUrgentFirst(TaskMailbox):
-    """Puts each urgent mail in front of all, as Flink did until 2.1."""
+    """Puts each urgent mail before all others, as Flink did until 2.1."""
 
     def put(self, mail: Mail) -> None:
         with self._lock:
@@ -77,7 +77,7 @@ class TakesTheLastUrgentFirst(TaskMailbox):
 
 @breaks("MBX-22")
 class ShowsTheUrgentToAll(TaskMailbox):
-    """Takes urgency for the highest priority."""
+    """Gives urgent mails the highest priority."""
 
     def put(self, mail: Mail) -> None:
         super().put(replace(mail, priority=HIGHEST) if mail.urgent else mail)
@@ -93,7 +93,7 @@ class LetsTheUrgentKeepOthersOut(TaskMailbox):
 
 @breaks("MBX-24")
 class KnowsNoDeferring(TaskMailbox):
-    """Shows a mail that can be deferred to every taker with the priority for it."""
+    """Treats deferrable mails like other mails."""
 
     def put(self, mail: Mail) -> None:
         super().put(replace(mail, deferrable=False))
@@ -101,7 +101,7 @@ class KnowsNoDeferring(TaskMailbox):
 
 @breaks("MBX-25")
 class PutsTheDeferrableLast(TaskMailbox):
-    """Gives the main loop what can be deferred when there is nothing else."""
+    """Gives the main loop deferrable mails only if no other mail waits."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         for mails in (self._urgent, self._batch, self._queue):
@@ -114,7 +114,7 @@ class PutsTheDeferrableLast(TaskMailbox):
 
 @breaks("MBX-26")
 class FinishesWithoutTheDeferred(MailboxExecutor):
-    """Leaves what was deferred behind at the end: FLINK-39481."""
+    """Does not run the deferred mails at the end: FLINK-39481."""
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:  # noqa: ARG002 - that is the fault
         return super().try_run_one()
@@ -122,7 +122,7 @@ class FinishesWithoutTheDeferred(MailboxExecutor):
 
 @breaks("MBX-27")
 class FinishesWhatIsNotItsOwn(MailboxExecutor):
-    """Runs everything that is left, mails of other operators too."""
+    """Runs all remaining mails at the end, even mails of other operators."""
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
         if not with_deferred:

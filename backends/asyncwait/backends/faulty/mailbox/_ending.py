@@ -1,4 +1,4 @@
-"""MBX-33 to MBX-46: mailboxes that end badly, and futures that lie."""
+"""MBX-33 to MBX-46: mailboxes that end wrongly, and futures with wrong outcomes."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @breaks("MBX-33")
 class TakesInWhatNobodyWillRun(TaskMailbox):
-    """Accepts mails without a word when it is no longer open."""
+    """Accepts mails silently when it is no longer open."""
 
     def put(self, mail: Mail) -> None:
         with suppress(MailboxClosedError):
@@ -23,7 +23,7 @@ class TakesInWhatNobodyWillRun(TaskMailbox):
 
 @breaks("MBX-34")
 class GivesNothingOnceQuiesced(TaskMailbox):
-    """Refuses takers as soon as it refuses senders."""
+    """Refuses takers as soon as it is quiesced."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         if self._state is not MailboxState.OPEN:
@@ -33,7 +33,7 @@ class GivesNothingOnceQuiesced(TaskMailbox):
 
 @breaks("MBX-35")
 class IsSilentlyClosed(TaskMailbox):
-    """Says that there is no mail when there can be none any more."""
+    """Reports no mail instead of an error when it is closed."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         if self._state is MailboxState.CLOSED:
@@ -43,7 +43,7 @@ class IsSilentlyClosed(TaskMailbox):
 
 @breaks("MBX-36")
 class QuiescesWhatIsClosed(TaskMailbox):
-    """Goes back to quiesced when its owner quiesces it after its end."""
+    """Becomes quiesced again if its owner quiesces it after it has closed."""
 
     def quiesce(self) -> None:
         self._state = MailboxState.QUIESCED
@@ -51,7 +51,7 @@ class QuiescesWhatIsClosed(TaskMailbox):
 
 @breaks("MBX-37")
 class ForgetsTheBatchInTheEnd(TaskMailbox):
-    """Drops what is left of the batch when it is closed."""
+    """Drops the rest of the batch when it closes."""
 
     def close(self) -> list[Mail]:
         self._batch.clear()
@@ -60,7 +60,7 @@ class ForgetsTheBatchInTheEnd(TaskMailbox):
 
 @breaks("MBX-38")
 class ClosesOnce(TaskMailbox):
-    """Refuses to be closed when it is."""
+    """Raises if it is closed twice."""
 
     def close(self) -> list[Mail]:
         if self._state is MailboxState.CLOSED:
@@ -70,7 +70,7 @@ class ClosesOnce(TaskMailbox):
 
 @breaks("MBX-39")
 class LeavesFuturesPending(TaskMailbox):
-    """Gives back the mails that were not taken, and cancels none of their futures."""
+    """Returns the remaining mails when it closes, without cancelling their futures."""
 
     def close(self) -> list[Mail]:
         left = self.drain()
@@ -80,7 +80,7 @@ class LeavesFuturesPending(TaskMailbox):
 
 @breaks("MBX-40")
 class DrainsTheQueueOnly(TaskMailbox):
-    """Leaves what is in the batch when it is drained."""
+    """Does not drain the mails of the batch."""
 
     def drain(self) -> list[Mail]:
         batch, self._batch = self._batch, type(self._batch)()
@@ -91,7 +91,7 @@ class DrainsTheQueueOnly(TaskMailbox):
 
 @breaks("MBX-41")
 class LetsOthersIntoASection(TaskMailbox):
-    """Runs a section without the lock."""
+    """Runs an exclusive section without the lock."""
 
     def run_exclusively(self, function: Callable[[], T]) -> T:
         return function()
@@ -99,7 +99,7 @@ class LetsOthersIntoASection(TaskMailbox):
 
 @breaks("MBX-42")
 class KeepsWhatASectionGives(TaskMailbox):
-    """Runs a section, and drops what it returns."""
+    """Drops the return value of an exclusive section."""
 
     def run_exclusively(self, function: Callable[[], T]) -> T:
         super().run_exclusively(function)
@@ -108,7 +108,7 @@ class KeepsWhatASectionGives(TaskMailbox):
 
 @breaks("MBX-43")
 class RaisesWhatIsInTheFuture(MailboxExecutor):
-    """Tells an error to who waits for the outcome, and to the loop as well."""
+    """Raises the error of a submitted mail in the loop as well as in its future."""
 
     def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
         future: Future[T] = Future()
@@ -126,7 +126,7 @@ class RaisesWhatIsInTheFuture(MailboxExecutor):
 
 @breaks("MBX-43")
 class LosesTheErrorOfASubmittedMail(MailboxExecutor):
-    """Completes a future when its mail has come to its end, and never else."""
+    """Never completes the future of a submitted mail that raises."""
 
     def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
         future: Future[T] = Future()
@@ -141,7 +141,7 @@ class LosesTheErrorOfASubmittedMail(MailboxExecutor):
 
 @breaks("MBX-45")
 class RunsWhatNobodyWants(MailboxExecutor):
-    """Runs a submitted mail and looks afterwards whether its future was cancelled."""
+    """Runs a submitted mail before it checks whether the future was cancelled."""
 
     def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
         future: Future[T] = Future()
@@ -162,18 +162,18 @@ class RunsWhatNobodyWants(MailboxExecutor):
 
 @breaks("MBX-46")
 class SwallowsErrors(MailboxExecutor):
-    """Runs a mail, and takes its error for a matter of the mail."""
+    """Drops the error of a mail."""
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
         try:
             return super().try_run_one(with_deferred=with_deferred)
-        except Exception:  # whatever it was: that is the fault
+        except Exception:  # any error: that is the fault
             return True
 
 
 @breaks("MBX-46")
 class WrapsErrors(MailboxExecutor):
-    """Raises an error of its own where a mail has raised one."""
+    """Raises its own error in place of a mail's error."""
 
     async def run_one(self) -> None:
         try:

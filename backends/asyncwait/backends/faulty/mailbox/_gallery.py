@@ -1,4 +1,4 @@
-"""What a variation of a mailbox is: one class, whose name and docstring say what it does."""
+"""Variation of a mailbox: one class, whose name and docstring say what it changes."""
 
 from typing import cast
 
@@ -12,18 +12,18 @@ class FaultyMailbox(Slip, frozen=True, kw_only=True):
 
     @property
     def open_processor(self) -> OpenProcessor:
-        """The function that opens such a mailbox."""
+        """The function that opens the changed mailbox."""
         return processor_with(self.change)
 
 
 FOUND: list[FaultyMailbox] = []
-"""All that were found by now."""
+"""Every faulty mailbox registered so far."""
 
 breaks = into(FOUND, FaultyMailbox)
 
 
 def processor_with(change: type) -> OpenProcessor:
-    """Return what opens a processor with `change` in place of what it is derived from.
+    """Return a function that opens a processor with `change` in place of its base.
 
     Args:
         change: a processor, an executor, or else a mailbox.

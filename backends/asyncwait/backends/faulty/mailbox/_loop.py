@@ -1,4 +1,4 @@
-"""MBX-47 to MBX-64: loops that starve another task, or ignore a step."""
+"""MBX-47 to MBX-64: loops that starve other tasks, or ignore commands."""
 
 import threading
 from collections.abc import Awaitable
@@ -18,7 +18,7 @@ from asyncwait.spec.mailbox import (
 
 @breaks("MBX-47")
 class RefillsItsBatch(TaskMailbox):
-    """Makes a new batch when one is empty, until there is no mail: FLINK-14304."""
+    """Makes a new batch when one is empty, until no mail waits: FLINK-14304."""
 
     def try_take_from_batch(self) -> Mail | None:
         self.create_batch()
@@ -27,7 +27,7 @@ class RefillsItsBatch(TaskMailbox):
 
 @breaks("MBX-48")
 class RunsOneMailForEachAction(TaskMailbox):
-    """Gives one mail of a batch, and then says that it is over."""
+    """Takes only one mail of a batch before the next action."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(loop)
@@ -40,7 +40,7 @@ class RunsOneMailForEachAction(TaskMailbox):
 
 @breaks("MBX-49")
 class RunsASuspendedAction(MailboxProcessor):
-    """Goes on with its action although that is suspended: FLINK-23220."""
+    """Runs its action although the action is suspended: FLINK-23220."""
 
     def suspend_default_action(self) -> Suspension:
         suspension = super().suspend_default_action()
@@ -50,7 +50,7 @@ class RunsASuspendedAction(MailboxProcessor):
 
 @breaks("MBX-50")
 class IsResumedByItsOwnThreadOnly(MailboxProcessor):
-    """Does not hear when another thread resumes its action."""
+    """Ignores a resumption from another thread."""
 
     def suspend_default_action(self) -> Suspension:
         suspension, owner = super().suspend_default_action(), threading.get_ident()
@@ -64,7 +64,7 @@ class IsResumedByItsOwnThreadOnly(MailboxProcessor):
 
 @breaks("MBX-50")
 class SleepsWhenATaskResumesIt(MailboxProcessor):
-    """Notes that its action is resumed when the next mail comes."""
+    """Notices a resumption only when the next mail comes."""
 
     def suspend_default_action(self) -> Suspension:
         super().suspend_default_action()
@@ -77,7 +77,7 @@ class SleepsWhenATaskResumesIt(MailboxProcessor):
 
 @breaks("MBX-51")
 class SleepsUnlessItIsUrgent(TaskMailbox):
-    """Wakes who waits when an urgent mail comes, and files all others."""
+    """Wakes the waiting task only for urgent mails."""
 
     def put(self, mail: Mail) -> None:
         arrival, self._arrival = self._arrival, self._arrival if mail.urgent else None
@@ -89,7 +89,7 @@ class SleepsUnlessItIsUrgent(TaskMailbox):
 
 @breaks("MBX-52")
 class TakesAnyResume(MailboxProcessor):
-    """Resumes its action with the resumption of any suspension."""
+    """Accepts the resumption of any earlier suspension."""
 
     def suspend_default_action(self) -> Suspension:
         super().suspend_default_action()
@@ -103,7 +103,7 @@ class TakesAnyResume(MailboxProcessor):
 
 @breaks("MBX-53")
 class SuspendsTwice(MailboxProcessor):
-    """Takes a second suspension for the first one."""
+    """Replaces the first suspension by a second one."""
 
     def suspend_default_action(self) -> Suspension:
         self._suspension = None
@@ -112,7 +112,7 @@ class SuspendsTwice(MailboxProcessor):
 
 @breaks("MBX-54")
 class IsSuspendedInTurn(MailboxProcessor):
-    """Stops when what waits has been run."""
+    """Stops only after the waiting mails have run."""
 
     def suspend(self) -> None:
         with suppress(MailboxClosedError):
@@ -121,7 +121,7 @@ class IsSuspendedInTurn(MailboxProcessor):
 
 @breaks("MBX-54")
 class StaysSuspended(MailboxProcessor):
-    """Ends each run at once that follows a suspension."""
+    """Ends at once each run that follows a suspension."""
 
     async def run(self) -> None:
         if not self._is_stopped:
@@ -130,7 +130,7 @@ class StaysSuspended(MailboxProcessor):
 
 @breaks("MBX-55")
 class CompletesForNow(MailboxProcessor):
-    """Takes the end of all actions for the end of this run."""
+    """Treats the completion of all actions as the end of this run only."""
 
     def all_actions_completed(self) -> None:
         self.suspend()
@@ -138,7 +138,7 @@ class CompletesForNow(MailboxProcessor):
 
 @breaks("MBX-56")
 class InsistsOnSteering(MailboxProcessor):
-    """Raises when a thread stops it after its mailbox was closed."""
+    """Raises if a thread suspends it after its mailbox has closed."""
 
     def suspend(self) -> None:
         if self._mailbox.state is not MailboxState.OPEN:
@@ -148,7 +148,7 @@ class InsistsOnSteering(MailboxProcessor):
 
 @breaks("MBX-57")
 class ReportsInTurn(MailboxProcessor):
-    """Raises an error that was reported when what waits has been run."""
+    """Raises a reported error only after the waiting mails have run."""
 
     def report_error(self, error: BaseException) -> None:
         def report() -> None:
@@ -159,7 +159,7 @@ class ReportsInTurn(MailboxProcessor):
 
 @breaks("MBX-58")
 class DropsTheRestAfterAnError(MailboxProcessor):
-    """Takes all that is left at once; the first error ends that, and the others are gone."""
+    """Drops the remaining mails at its end if one of them raises."""
 
     def drain(self) -> None:
         for mail in self._mailbox.drain():
@@ -168,7 +168,7 @@ class DropsTheRestAfterAnError(MailboxProcessor):
 
 @breaks("MBX-58")
 class LeavesTheBatchToItself(MailboxProcessor):
-    """Runs what is left in the queue in the end, up to the first that can be deferred."""
+    """Runs at its end only the mails that priority 0 can take, and so no deferrable mails."""
 
     def drain(self) -> None:
         while (mail := self._mailbox.try_take(0)) is not None:
@@ -177,7 +177,7 @@ class LeavesTheBatchToItself(MailboxProcessor):
 
 @breaks("MBX-58")
 class RunsAsManyAsThereWere(MailboxProcessor):
-    """Counts what is left before it runs it, and an urgent newcomer takes the place of the last."""
+    """Counts the remaining mails in advance, so an urgent newcomer displaces the last one."""
 
     def drain(self) -> None:
         mailbox = self._mailbox
@@ -189,7 +189,7 @@ class RunsAsManyAsThereWere(MailboxProcessor):
 
 @breaks("MBX-59")
 class RunsOverNothing(MailboxProcessor):
-    """Is over at once, without a word, when its mailbox is not open."""
+    """Returns at once, without an error, if its mailbox is not open."""
 
     async def run(self) -> None:
         if self._mailbox.state is MailboxState.OPEN:
@@ -198,7 +198,7 @@ class RunsOverNothing(MailboxProcessor):
 
 @breaks("MBX-60")
 class KeepsTheThreadForItself(MailboxProcessor):
-    """Runs round after round, and gives no other task a turn."""
+    """Runs round after round without yielding to other tasks."""
 
     async def run(self) -> None:
         self._is_stopped = self._is_completed
@@ -214,7 +214,7 @@ class KeepsTheThreadForItself(MailboxProcessor):
 
 @breaks("MBX-61")
 class TellsOfNoMail(MailboxProcessor):
-    """Tells of no mail that it has run."""
+    """Reports zero mails run."""
 
     def metrics(self) -> MailboxMetrics:
         metrics = super().metrics()
@@ -223,7 +223,7 @@ class TellsOfNoMail(MailboxProcessor):
 
 @breaks("MBX-64")
 class GoesOnAfterAFailedAction(MailboxProcessor):
-    """Takes what its action raises for nothing, and goes on with the next round."""
+    """Drops the error of its action, and continues with the next round."""
 
     def __init__(
         self, loop: Loop, default_action: DefaultAction, mailbox: TaskMailbox | None = None
@@ -238,7 +238,7 @@ class GoesOnAfterAFailedAction(MailboxProcessor):
 
 @breaks("MBX-64")
 class WrapsTheErrorOfItsAction(MailboxProcessor):
-    """Raises an error of its own where its action has raised one."""
+    """Raises its own error in place of its action's error."""
 
     async def run(self) -> None:
         action = self._default_action

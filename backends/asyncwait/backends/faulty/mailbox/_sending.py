@@ -1,4 +1,4 @@
-"""MBX-1 to MBX-14, MBX-62: mailboxes that lose, double, confuse or show mails, or never rest."""
+"""MBX-1 to MBX-14, MBX-62: mailboxes that lose, repeat, reorder or show mails, or poll."""
 
 import threading
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from asyncwait.spec.mailbox import DefaultAction, Loop, MailboxClosedError
 
 @breaks("MBX-1")
 class DrainsAndKeeps(TaskMailbox):
-    """Gives copies of its queues when it is drained, and forgets to empty them."""
+    """Returns copies of its queues when drained, without emptying them."""
 
     def drain(self) -> list[Mail]:
         mails = super().drain()
@@ -32,7 +32,7 @@ class DrainsAndKeeps(TaskMailbox):
 
 @breaks("MBX-2")
 class LosesWhatItPassesOver(TaskMailbox):
-    """Looks for a mail by taking one after the other, and drops those that are not seen."""
+    """Drops the mails that it passes over while it looks for a visible mail."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         while (mail := super().try_take(MAIN)) is not None:
@@ -53,7 +53,7 @@ class IsBounded(TaskMailbox):
 
 @breaks("MBX-4")
 class TakesTheLastFirst(TaskMailbox):
-    """Is a stack: puts each mail in front of the others."""
+    """Puts each mail before the others, like a stack."""
 
     def put(self, mail: Mail) -> None:
         with self._lock:
@@ -63,7 +63,7 @@ class TakesTheLastFirst(TaskMailbox):
 
 @breaks("MBX-5")
 class OrdersByPriority(TaskMailbox):
-    """Takes priority for an order, and sorts by it."""
+    """Sorts mails by priority."""
 
     def put(self, mail: Mail) -> None:
         with self._lock:
@@ -75,7 +75,7 @@ class OrdersByPriority(TaskMailbox):
 
 @breaks("MBX-6")
 class KnowsNoPriority(TaskMailbox):
-    """Gives everybody the first mail, as if there were one priority only."""
+    """Gives every taker the first mail, whatever the priority."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:  # noqa: ARG002 - that is the fault
         return super().try_take(MAIN)
@@ -83,7 +83,7 @@ class KnowsNoPriority(TaskMailbox):
 
 @breaks("MBX-7")
 class LooksAtTheFirstOnly(TaskMailbox):
-    """Gives nothing if the first mail is not seen, whatever stands behind it."""
+    """Gives no mail if the first mail is not visible to the taker."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         for mails in (self._urgent, self._batch, self._queue):
@@ -96,7 +96,7 @@ class LooksAtTheFirstOnly(TaskMailbox):
 
 @breaks("MBX-8")
 class StirsTheQueue(TaskMailbox):
-    """Moves unseen mails behind all others while it looks for a mail that is seen."""
+    """Moves invisible mails to the end of the queue while it looks for a visible mail."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         for _ in range(len(self._queue)):
@@ -108,7 +108,7 @@ class StirsTheQueue(TaskMailbox):
 
 @breaks("MBX-9")
 class FilesWhatItRefuses(TaskMailbox):
-    """Puts a mail into its queue first, and looks afterwards whether it may."""
+    """Queues a mail before it checks whether it is open."""
 
     def put(self, mail: Mail) -> None:
         if self._state is not MailboxState.OPEN:
@@ -118,7 +118,7 @@ class FilesWhatItRefuses(TaskMailbox):
 
 @breaks("MBX-10")
 class RunsItsOwnersMailsAtOnce(MailboxExecutor):
-    """Runs a mail where it is sent if that is in the owner's thread, to save a step."""
+    """Runs a mail at once if its owner's thread sends it, to save a step."""
 
     def execute(self, run: Callable[[], object], **options: Any) -> None:
         if threading.current_thread() is threading.main_thread() and not options.get("urgent"):
@@ -129,7 +129,7 @@ class RunsItsOwnersMailsAtOnce(MailboxExecutor):
 
 @breaks("MBX-11")
 class SleepsThroughMailsOfThreads(TaskMailbox):
-    """Files a mail of another thread and wakes no task."""
+    """Queues a mail of another thread without waking a task."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
@@ -137,7 +137,7 @@ class SleepsThroughMailsOfThreads(TaskMailbox):
 
 @breaks("MBX-11")
 class LooksForTheSeenOnce(TaskMailbox):
-    """Looks again when the first mail comes, and if it does not see that, never again."""
+    """Waits for the first mail only, and never again if that mail is not visible."""
 
     async def take(self, priority: int) -> Mail:
         mail = self.try_take(priority)
@@ -152,7 +152,7 @@ class LooksForTheSeenOnce(TaskMailbox):
 
 @breaks("MBX-12")
 class LetsAnybodyTake(TaskMailbox):
-    """Does not look who takes."""
+    """Lets any thread take mails."""
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
         owner, self._thread = self._thread, threading.get_ident()
@@ -164,7 +164,7 @@ class LetsAnybodyTake(TaskMailbox):
 
 @breaks("MBX-13")
 class LosesAMailWhenCancelled(TaskMailbox):
-    """Lets others have a turn between taking a mail and giving it."""
+    """Yields to other tasks between taking a mail and returning it."""
 
     async def take(self, priority: int) -> Mail:
         mail = await super().take(priority)
@@ -174,7 +174,7 @@ class LosesAMailWhenCancelled(TaskMailbox):
 
 @breaks("MBX-13")
 class LosesAMailWhenCancelledLater(TaskMailbox):
-    """The same, but others have several turns."""
+    """Yields three times to other tasks between taking a mail and returning it."""
 
     async def take(self, priority: int) -> Mail:
         mail = await super().take(priority)
@@ -195,7 +195,7 @@ class DescribesAtOnce(TaskMailbox):
 
 @breaks("MBX-12")
 class SuspendsByMail(MailboxProcessor):
-    """Gives its action a controller that any thread may use: it sends itself a mail then."""
+    """Gives its action a controller that other threads may use, too: it sends itself a mail."""
 
     def __init__(self, loop: Loop, default_action: DefaultAction) -> None:
         super().__init__(loop, lambda _: default_action(controller))
@@ -212,7 +212,7 @@ class SuspendsByMail(MailboxProcessor):
 
 @breaks("MBX-62")
 class PollsWithoutAPause(TaskMailbox):
-    """Looks for a mail again and again until there is one."""
+    """Looks for a mail again and again without waiting."""
 
     async def take(self, priority: int) -> Mail:
         while (mail := self.try_take(priority)) is None:
@@ -232,7 +232,7 @@ class LooksNowAndThen(TaskMailbox):
 
 @breaks("MBX-62")
 class LooksNowAndThenBesides(TaskMailbox):
-    """Is woken by a mail, and looks each second all the same, to be on the safe side."""
+    """Looks for a mail every second, in addition to being woken."""
 
     async def take(self, priority: int) -> Mail:
         while True:

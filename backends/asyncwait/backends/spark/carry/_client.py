@@ -1,4 +1,4 @@
-"""The call host, as a visit sees it: a connection to its process, which is started if need be."""
+"""The call host, as a visit sees it: a connection to its process, started by a visit if need be."""
 
 import asyncio
 import os
@@ -23,23 +23,23 @@ from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.texts import one_line
 
 _EACH = 1.0
-"""Seconds after which a visit that waits looks for a sign of life of its host."""
+"""Seconds after which a waiting visit checks for a sign of life of its host."""
 
 _ENDING = 10.0
-"""Seconds for the event loop of a host to take note that it is to end."""
+"""Seconds for the event loop of a host to notice that it must end."""
 
 _HOSTS = 5
-"""Hosts that a visit asks, one after the other."""
+"""Number of hosts that a visit tries, one after the other."""
 
 _DYING = 0.05
-"""Seconds in which a host that is killed may still take connections, and answers none."""
+"""Seconds in which a killed host may still accept connections without answering."""
 
 
 class HostClient:
     """A call host; the first visit starts its process.
 
     Args:
-        job: what it does, pickled.
+        job: its work, pickled.
         patience: seconds for which the event loop of the host may stand still while a visit waits.
     """
 
@@ -55,7 +55,7 @@ class HostClient:
         """The output of the host, open: it is readable when the host has removed the file."""
         self._here: HostHere | None = None
         self.figures: Sequence[float] = ()
-        """Those of the host after the last visit; none where calls run here."""
+        """Figures of the host after the last visit; none if calls run in this process."""
 
     def after(self, stamp: int | None, now: int) -> "HostClient":
         """Return itself, for a visit of a lane.
@@ -73,7 +73,7 @@ class HostClient:
         return self
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
+        """Return the outcomes that a visit wants; see `asyncwait.spec.carry.Host`.
 
         Raises:
             NoCallHost: no call host runs, or the host has broken down or does not answer.
@@ -102,10 +102,10 @@ class HostClient:
             raise NoCallHost(f"the call host has broken down: {broken_text(error)}") from error
 
     def _answer(self, question: bytes) -> bytes:
-        """Return what a host answers; where one has ended meanwhile, another one calls again.
+        """Return the answer of a host; if the host has ended meanwhile, another one calls again.
 
         Raises:
-            NoCallHost: they end one after the other.
+            NoCallHost: the hosts end one after the other.
         """
         with ExitStack() as ended:
             logs: list[BinaryIO] = []
@@ -154,7 +154,7 @@ class HostClient:
                 raise NoCallHost(self._unanswered(process, sign))
 
     def _sign(self, process: int) -> Sign | None:
-        """Return a sign of life of the process of the host; None if that does not run.
+        """Return a sign of life of the host's process; None if the process does not run.
 
         Raises:
             OSError: the host is ending, or has ended.
@@ -225,7 +225,7 @@ class HostClient:
         return found
 
     def close(self) -> None:
-        """Leave the host; one in this process ends."""
+        """Leave the host; a host in this process ends."""
         if self._here is not None:
             self._here.close()
             self._here = None
@@ -242,7 +242,7 @@ class _NoProcess(Exception):
 
 
 class HostHere:
-    """A call host in a thread of this process, which ends with it, and its calls, too."""
+    """A call host in a thread of this process, which ends with the process, as do its calls."""
 
     def __init__(self, work: CarryWork, name: str) -> None:
         self._loop = LoopThread(asyncio.new_event_loop)
@@ -263,7 +263,7 @@ async def _opened(work: CarryWork, name: str) -> CallHost:
 
 
 def end_host(folder: HostFolder) -> None:
-    """Tell the host in a folder, if there is one, to end; SIGKILL ends a host that hangs."""
+    """End the host in a folder, if there is one; SIGKILL ends a host that hangs."""
     with suppress(OSError, NoCallHost), folder.connection() or nullcontext() as made:
         if made is not None:
             made.settimeout(_ENDING)
@@ -271,7 +271,7 @@ def end_host(folder: HostFolder) -> None:
                 made.sendall(packed(Ending()))
                 made.recv(1)
             except TimeoutError:
-                if process := process_of(made):  # 0 is a process of another container.
+                if process := process_of(made):  # 0 means a process of another container.
                     os.kill(process, signal.SIGKILL)
 
 

@@ -25,12 +25,12 @@ from asyncwait.spec.snapshots import encode_snapshot
 from asyncwait.spec.texts import LONGEST_LINE, joined, json_text, name_of, one_line
 
 _FEW = 3
-"""Records that are shown of a lane."""
+"""Number of records shown for a lane."""
 
 
 @click.group()
 def snapshot() -> None:
-    """Look at, or move, what is in flight on a stream of Spark."""
+    """Show or move the records in flight on a stream of Spark."""
 
 
 _batch = click.option("--batch", type=int, help="After which micro-batch; the last by default.")
@@ -43,7 +43,7 @@ _operator = click.option("--operator", type=int, help="Its number, if the query 
 @_operator
 @click.option("--json", "is_json", is_flag=True, help="Print JSON lines: lanes, and a total.")
 def show_command(*, checkpoint: str, batch: int, operator: int, is_json: bool) -> None:
-    """Say what is in flight in the CHECKPOINT of a stream with `carry`, and what comes out next."""
+    """Show the records in flight in the CHECKPOINT of a stream with `carry`, and its output."""
     with usage_errors():
         found = read_checkpoint(embedded_spark().session, checkpoint, batch, operator)
     _print(found, is_json=is_json)
@@ -55,10 +55,10 @@ def show_command(*, checkpoint: str, batch: int, operator: int, is_json: bool) -
 @_batch
 @_operator
 def export_command(*, checkpoint: str, file: str, batch: int | None, operator: int | None) -> None:
-    """Write what is in flight in a CHECKPOINT to FILE, as a snapshot that any operator restores.
+    """Write the records in flight in a CHECKPOINT to FILE, as a snapshot for any operator.
 
-    Stop the stream before. A snapshot has no results: what is finished and has not come out is in
-    flight again, and is called again.
+    Stop the stream before. A snapshot has no results: finished records that have not come out are
+    in flight again, and are called again.
     """
     with usage_errors():
         found = read_checkpoint(embedded_spark().session, checkpoint, batch, operator)
@@ -83,7 +83,7 @@ def _print(found: CheckpointRead, *, is_json: bool) -> None:
             kinds = {"records": lane.in_flight, "results": lane.finished}
             few = {name: [*map(_bounded, held[:_FEW])] for name, held in kinds.items()}
             click.echo(json_text(_json(told | few)))
-        path = found.path.encode(errors="backslashreplace").decode()  # It may be no UTF-8.
+        path = found.path.encode(errors="backslashreplace").decode()  # The text may not be UTF-8.
         whole = msgspec.structs.asdict(found) | {"path": path, "lanes": len(lanes)} | total
         click.echo(json_text(_json(whole)))
         return
@@ -121,7 +121,7 @@ def _time(stamp: int | None) -> str:
         return "-"
     try:
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=stamp)
-    except OverflowError:  # of a state that is damaged
+    except OverflowError:  # raised by a damaged state
         return f"{stamp} ms"
     return f"{at:%Y-%m-%d %H:%M:%S}"
 
@@ -134,7 +134,7 @@ def _record_lines(lane: LaneRead) -> Iterator[str]:
 
 
 def _bounded(held: Held) -> Any:
-    """Return a record as JSON has it; its text, cut, if it is too long for a line."""
+    """Return a record as JSON; or its shortened text, if it is too long for a line."""
     return held if len(_json(held)) <= LONGEST_LINE else {"text": _text(held)}
 
 
@@ -144,7 +144,7 @@ def _text(held: Held) -> str:
 
 
 def _json(value: Any) -> bytes:
-    """Return a value as JSON; NaN and infinite numbers, which it lacks, as text, not as null."""
+    """Return a value as JSON; NaN and infinite numbers, which JSON lacks, as text, not as null."""
     return msgspec.json.encode(_said(msgspec.to_builtins(value)))
 
 

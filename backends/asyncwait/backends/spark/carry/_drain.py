@@ -1,4 +1,4 @@
-"""The end of a carried stream; nothing here imports PySpark, which the writer brings."""
+"""The end of a carried stream; this module does not import PySpark, which comes with the writer."""
 
 import json
 import logging
@@ -28,15 +28,15 @@ _LONGEST_REST = 5.0
 
 _log = logging.getLogger("asyncwait")
 DRAINING: set[str] = set()
-"""Checkpoints of the streams that drain, which Spark plays micro-batch by micro-batch."""
+"""Checkpoints of draining streams, which Spark plays micro-batch by micro-batch."""
 
 
 def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
-    """Finish what is in flight on a stopped stream, and read nothing new from its source.
+    """Finish the records in flight on a stopped stream, and read nothing new from its source.
 
     The micro-batches go to the sink of the writer; the last one leaves an empty state, so that the
     stream may start again with another function, schema or number of lanes. Each micro-batch waits
-    until a lane is due, as `Carry(pause=...)` has it.
+    until a lane is due, as in `Carry(pause=...)`.
 
     Args:
         writer: the writer of the stream, with its sink and its `checkpointLocation`, as for
@@ -44,10 +44,11 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         checkpoint: the path of that checkpoint.
 
     Returns:
-        How many rows were in flight, or finished and not yet out, at the beginning.
+        The number of rows in flight, or finished and not yet out, at the beginning.
 
     Raises:
-        InvalidConfig: the stream still runs, or `checkpoint` is not that of the writer.
+        InvalidConfig: the stream still runs, or the writer has another checkpoint than
+        `checkpoint`.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
         StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
     """
@@ -58,7 +59,7 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
     rest = 0.0
     while left:
         _log.info("%s: %d rows are in flight, or not yet out", checkpoint, left)
-        time.sleep(rest)  # Spark rings no bell when a timer of a stopped stream is due.
+        time.sleep(rest)  # Spark sends no event when a timer of a stopped stream is due.
         stopped.begin()
         stopped.play()
         before, held = held, stopped.lanes()
@@ -70,22 +71,23 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
 def save(
     writer: "DataStreamWriter", checkpoint: str, file: str, operator: int | None = None
 ) -> int:
-    """Write what is in flight on a stopped stream to a file, as a snapshot that operators restore.
+    """Write the records in flight on a stopped stream to a file, as a snapshot for any operator.
 
     A micro-batch that has begun and is not committed is finished first. A snapshot has no results:
-    what is finished and not yet out is called again.
+    finished records that are not yet out are called again.
 
     Args:
         writer: the writer of the stream, as for `drain`.
         checkpoint: the path of its checkpoint.
-        file: where the snapshot goes.
+        file: path of the snapshot.
         operator: the number of the operator, if the query has several that carry calls.
 
     Returns:
-        How many records are in the snapshot.
+        The number of records in the snapshot.
 
     Raises:
-        InvalidConfig: the stream still runs, or `checkpoint` is not that of the writer.
+        InvalidConfig: the stream still runs, or the writer has another checkpoint than
+        `checkpoint`.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
     """
     stopped = _Stopped(writer, checkpoint)
@@ -99,7 +101,7 @@ class _Stopped:
     """A stream that does not run, played micro-batch by micro-batch.
 
     Raises:
-        InvalidConfig: the stream runs, its session is remote, or the checkpoint is another one.
+        InvalidConfig: the stream runs, its session is remote, or it has another checkpoint.
     """
 
     def __init__(self, writer: "DataStreamWriter", checkpoint: str) -> None:
@@ -138,7 +140,7 @@ class _Stopped:
             self.play()
 
     def begin(self) -> None:
-        """Begin a micro-batch that brings no rows: at the offsets of the last one."""
+        """Begin a micro-batch without rows: at the offsets of the last one."""
         last = last_of(self.session, self._path, "offsets")
         folder = self._at(self._at(self._path), "offsets")
         text = self.session.read.text(f"{self._path}/offsets/{last}", wholetext=True).collect()[0][
@@ -159,14 +161,13 @@ class _Stopped:
             raise CheckpointUnreadable(f"{shown(self._path)}: micro-batch {last + 1} exists")
 
     def play(self) -> None:
-        """Play the micro-batch that has begun, and no other one."""
         with self._played_once():
             query = self._writer.start()
         query.awaitTermination()
 
     @contextmanager
     def _played_once(self) -> Generator[None]:
-        """Give the writer the trigger `once` while the stream starts; no task refuses it."""
+        """Set the writer's trigger to `once` while the stream starts; no task refuses it."""
         java: Any = self._writer._jwrite  # noqa: SLF001
         field = self._field("trigger")
         given = field.get(java)

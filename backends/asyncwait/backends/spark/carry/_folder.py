@@ -15,16 +15,16 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._file_lock import is_private
 
 STARTING = 60.0
-"""Seconds that a host is given to begin to answer."""
+"""Seconds for a host to begin to answer."""
 
 _LONGEST_BASE = 62
-"""Bytes of a base folder in which sockets fit: the least that any system allows a path is 104."""
+"""Bytes of a base folder that leave room for sockets: some systems limit paths to 104 bytes."""
 
 _TAKING = struct.pack("@ll", 5, 0)
-"""Seconds and microseconds for a host with very many visitors to take one more."""
+"""Seconds and microseconds for a host with very many visitors to accept one more."""
 
 _PEER = (socket.SOL_SOCKET, socket.SO_PEERCRED) if sys.platform == "linux" else (0, 2)
-"""The option of a socket that tells the process at its other end; elsewhere LOCAL_PEERPID."""
+"""The socket option that returns the process at the other end; on other systems LOCAL_PEERPID."""
 
 
 class NoCallHost(AsyncWaitError):
@@ -38,7 +38,7 @@ class HostFolder:
         self.path = path
         self.socket = path / "socket"
         self.watch = path / "watch"
-        """The socket of the thread that gives signs of life."""
+        """The socket of the thread that sends signs of life."""
         self.job = path / "job"
         self.log = path / "log"
 
@@ -47,8 +47,8 @@ class HostFolder:
         """Return the folder of a host; it need not exist.
 
         Raises:
-            NoCallHost: the folder in which all of them lie can't be made, belongs to another user,
-                or has a path in which sockets don't fit.
+            NoCallHost: the common folder of all hosts can't be made, belongs to another user,
+                or has a path too long for sockets.
         """
         runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
         is_given = runtime.is_absolute() and runtime.is_dir()
@@ -68,7 +68,7 @@ class HostFolder:
         """Return a connection to the host in this folder; None without a host.
 
         Raises:
-            NoCallHost: the host takes no visitor.
+            NoCallHost: the host accepts no visitor.
         """
         made = socket.socket(socket.AF_UNIX)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TAKING)
@@ -85,12 +85,12 @@ class HostFolder:
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Hold the lock by which one host is started at a time; the folder exists meanwhile."""
+        """Hold the lock that lets one host start at a time; the folder exists meanwhile."""
         while True:
             self.path.mkdir(mode=0o700, exist_ok=True)
             try:
                 file = (self.path / "lock").open("w")
-            except FileNotFoundError:  # A host that ends has removed the folder meanwhile.
+            except FileNotFoundError:  # An ending host has removed the folder meanwhile.
                 continue
             with file:
                 fcntl.flock(file, fcntl.LOCK_EX)
@@ -105,7 +105,7 @@ class HostFolder:
             return False
 
     def sweep(self) -> None:
-        """Remove what hosts that were killed have left beside it."""
+        """Remove the files that killed hosts have left beside it."""
         for lock in self.path.parent.glob("*/lock"):
             if lock.parent == self.path:
                 continue
@@ -134,5 +134,5 @@ class HostFolder:
 
 
 def process_of(connected: socket.socket) -> int:
-    """Return the process that listens at the other end, by its number here."""
+    """Return the id of the process that listens at the other end."""
     return int.from_bytes(connected.getsockopt(*_PEER, 4), sys.byteorder)

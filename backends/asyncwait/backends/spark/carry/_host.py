@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from asyncwait.backends.spark.carry._work import CarryWork
 
 _LONGEST = 20_000
-"""Characters of a traceback in the answer to a visit."""
+"""Largest number of characters of a traceback in the answer to a visit."""
 
 
 class _Feed:
-    """The rows to be called, of all lanes, as the source of an operator."""
+    """The rows to call, of all lanes, as the source of an operator."""
 
     def __init__(self) -> None:
         self._rows: deque[CalledRow] = deque()
         self._bell = Bell()
         self._closed = False
         self.under_way = 0
-        """Rows that the operator has taken and not given back."""
+        """Rows that the operator has taken and not returned."""
 
     @property
     def is_idle(self) -> bool:
@@ -56,7 +56,7 @@ class _Feed:
         self._bell.ring()
 
     def join(self) -> None:
-        """Return at once: nothing is read."""
+        """Return at once: the feed reads no input."""
 
 
 class CallHost:
@@ -65,7 +65,7 @@ class CallHost:
     It is used on one event loop.
 
     Args:
-        name: of the host, the same for each that this one replaces.
+        name: of the host, the same for each host that this one replaces.
     """
 
     def __init__(self, work: "CarryWork", name: str) -> None:
@@ -84,7 +84,7 @@ class CallHost:
         self._runs = asyncio.create_task(self._run())
 
     async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
-        """Return what has come of what a visit wants; see `asyncwait.spec.carry.Host`.
+        """Return the outcomes that a visit wants; see `asyncwait.spec.carry.Host`.
 
         Raises:
             BaseException: the function, or its `open`, has broken the operator.
@@ -122,7 +122,7 @@ class CallHost:
         rows = self._rows.get(lane, {})
         row = rows.pop(item.identity, None)
         self._keep(lane, rows)
-        if row is None:  # It failed, and a visit asks for it again.
+        if row is None:  # The call failed, and a visit wants it again.
             terms = Terms(version)
             (row,) = self._made(Visit(lane, terms, (item,)), (item,))
         self._feed.put(row)
@@ -194,7 +194,7 @@ class CallHost:
         """
         told = self._broken
         if self.is_open and self._feed.is_idle:
-            await self._feed.aclose()  # So what closing raises comes out.
+            await self._feed.aclose()  # So an error of closing is raised.
         else:
             self._runs.cancel()
         with self._closing:
@@ -215,7 +215,7 @@ def _told(error: BaseException) -> str:
         return text
     try:
         behind = "".join(format_exception(cause))
-    except Exception as odd:  # A note, or a cause of the cause, that raises itself.
+    except Exception as odd:  # A note, or a cause of the cause, may raise itself.
         behind = f"its traceback can't be told: {one_line(odd)}"
     return joined([f"{text}\n{_encodable(shortened(behind, _LONGEST))}"])
 

@@ -1,4 +1,4 @@
-"""The operator of a call host: one for all lanes, whose outputs say which row they belong to."""
+"""The operator of a call host: one for all lanes, whose outputs identify their rows."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -57,7 +57,7 @@ class Done(Struct, frozen=True):
     """The outcome of a row.
 
     Args:
-        error: which fails its visit; None for none.
+        error: fails the visit of the row; None for none.
     """
 
     row: CalledRow
@@ -67,14 +67,14 @@ class Done(Struct, frozen=True):
 
     @classmethod
     def of(cls, row: CalledRow, rows: tuple[OutputRow, ...]) -> "Done":
-        """Return what goes out for a row; what can't be written is an error of its call."""
+        """Return the outcome of a row; a result that can't be encoded is an error of its call."""
         assert row.item is not None
         outcome = OutcomeCodec.encode(row.item.record, [each.fields for each in rows])
         return cls(row, rows, outcome)
 
 
 Fails: TypeAlias = Callable[[CalledRow, OperatorError], tuple[Done]]
-"""Says what becomes of a row that has failed."""
+"""Decides a row that has failed."""
 
 
 class HostOpening(Opening):
@@ -131,7 +131,7 @@ def _needs_no_call(row: CalledRow) -> bool:
 
 
 def _answered(row: CalledRow, given: Any) -> Any:
-    """Return what a call gives; a `RetryAfter` of what it gives is as good as its own."""
+    """Return the result of a call; a `RetryAfter` raised by reading it counts as the call's own."""
     if type(given) is Cost:
         return Cost(_answered(row, given.result), given.used)
     try:
@@ -188,7 +188,7 @@ async def _while_wanted(row: CalledRow, calling: Coroutine[Any, Any, Any]) -> An
     """Await the call of a row, which `CalledRow.cancel` ends."""
     if not row.is_wanted:
         return await calling
-    # A scope of anyio would do the same, and take as long as all the rest.
+    # A scope of anyio would do the same, and take as long as all other steps.
     task = row.task = asyncio.current_task()
     assert task is not None
     try:
@@ -209,7 +209,7 @@ async def _while_wanted(row: CalledRow, calling: Coroutine[Any, Any, Any]) -> An
 
 
 def _each(rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Any) -> Any:
-    """Return what each of several rows comes to, some of which were not called for."""
+    """Return the outcome of each of several rows, some of which were not called."""
     if type(given) is Cost:
         return Cost(_each(rows, wanted, given.result), given.used)
     answers = {id(row): each for row, each in zip(wanted, given, strict=True)}
@@ -219,7 +219,7 @@ def _each(rows: Sequence[CalledRow], wanted: Sequence[CalledRow], given: Any) ->
 
 
 def _done_or_error(row: CalledRow, given: Any) -> Any:
-    """Return what one row of a batch comes to; what does not fit fails it alone."""
+    """Return the outcome of one row of a batch; a result that does not fit fails only this row."""
     if isinstance(given, BaseException):
         return given
     try:
@@ -230,7 +230,7 @@ def _done_or_error(row: CalledRow, given: Any) -> Any:
 
 
 def _despite(row: CalledRow, given: Any, fails: Fails) -> Done | None:
-    """Return what a timeout handler gives; if that is no result, what the failure handler does."""
+    """Return the timeout handler's result; if it is invalid, the failure handler's."""
     if given is None:
         return None
     try:
@@ -256,7 +256,7 @@ def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Fails:
 
 
 def _own(row: CalledRow, error: OperatorError) -> OperatorError:
-    """Return the error that tells what was wrong with what a call gave, and not that it raised."""
+    """Return the error that describes the fault of a result, instead of the raised error."""
     found = error.__cause__
     if not isinstance(found, OperatorError) or getattr(found.record, "value", None) is not row:
         return error

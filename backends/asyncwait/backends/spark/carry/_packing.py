@@ -22,29 +22,30 @@ from asyncwait.backends.spark.frame._task import micro_batch, telling
 from asyncwait.spec.carry import Row
 
 PACKED = "lane long, rows binary"
-"""The columns of rows on their way."""
+"""The columns of packed rows."""
 
 FIGURES = ("in_flight", "oldest", "calls", "retries", "errors", "waiting_for_permits")
 """The figures of a call host: rows whose calls have begun and are not finished; seconds since the
 first call of the oldest row; calls, retries and failed rows since the host began; rows that wait
-for a permit of a limit."""
+for a permit of a limit.
+"""
 
 VISITED = f"rows binary, figures struct<{', '.join(f'{name}: double' for name in FIGURES)}>"
-"""The columns of what comes out of a visit: rows, if any, and the figures of its host, if known."""
+"""The output columns of a visit: rows, if any, and the figures of its host, if known."""
 
 TRIGGER = "spark.asyncwait.trigger"
-"""The setting of a query that names a trigger which carried calls do not bear."""
+"""The setting of a query that names a trigger which carried calls do not support."""
 
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 _STATE_PARTITIONS = "spark.sql.streaming.internal.stateStore.partitions"
-"""The number of state partitions; Spark 4.3 and later set other shuffles apart from it."""
+"""The number of state partitions; Spark 4.3 and later set other shuffles separately."""
 
 
 def partitions_here() -> int:
-    """Return the number of state partitions of the query for which a task works.
+    """Return the number of state partitions of the present task's query.
 
-    The checkpoint keeps this number, whatever the session says when the query starts again.
+    The checkpoint keeps this number, whatever the session's setting when the query starts again.
     """
     context = TaskContext.get()
     assert context is not None
@@ -54,10 +55,10 @@ def partitions_here() -> int:
 
 @cache
 def lane_names(partitions: int, lanes: int | None) -> tuple[int, ...]:
-    """Return the numbers by which lanes are known, each in a shuffle partition of its own.
+    """Return the numbers of the lanes, each in a shuffle partition of its own.
 
-    Spark's hash may put lanes 0 and 1 into one partition, so of each partition the name of its
-    lane is the first number that the hash puts there.
+    Spark's hash may put lanes 0 and 1 into one partition, so the number of a partition's lane is
+    the first number that the hash puts there.
 
     Args:
         partitions: the number of state partitions.
@@ -72,7 +73,7 @@ def lane_names(partitions: int, lanes: int | None) -> tuple[int, ...]:
 
 
 def _spark_hash(number: int) -> int:
-    """Return what Spark's `hash` gives for a long >= 0: Murmur3 with the seed 42."""
+    """Return Spark's `hash` of a long >= 0: Murmur3 with the seed 42."""
     mixed = 42
     for word in (number & _WORD, number >> 32):
         scrambled = _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
@@ -103,15 +104,15 @@ def is_first() -> bool:
 
 
 class Packing(Struct, frozen=True):
-    """Packs the rows of a partition by their lanes, whose hash stands in their last column.
+    """Packs the rows of a partition by their lanes, whose hash is in their last column.
 
-    The first rows of a run are packed for every lane, which may get none: so each lane is visited,
-    and refuses what it can't go on with, before a lane keeps what another one refuses.
+    The first rows of a run are packed for every lane, some of which get none: so each lane is
+    visited, and refuses an incompatible state, before a lane stores rows that another lane refuses.
 
     Args:
         lanes: the number of lanes; None for as many as state partitions.
         key: places of the columns that order rows, in key-ordered mode.
-        names: not None where the columns of the batches have other names.
+        names: not None if the columns of the batches have other names.
         time: place of the column of event times, if there is one.
     """
 
@@ -134,7 +135,7 @@ class Packing(Struct, frozen=True):
             set_aside()
 
     def packed(self, batch: pa.RecordBatch, names: Sequence[int]) -> pa.RecordBatch:
-        """Return one row for each lane that has some; `names` are those of all lanes."""
+        """Return one row for each lane with rows; `names` has the names of all lanes."""
         codec = RowCodec(self.travelling)
         hashes, rows = batch.column(len(codec.columns)), batch.select(range(len(codec.columns)))
         lanes = pa.array([names[each % len(names)] for each in hashes.to_pylist()], pa.int64())
@@ -164,7 +165,7 @@ def _milliseconds(times: pa.Array) -> list[int | None]:
 
 
 class Unpacking(Struct, frozen=True):
-    """Makes rows of what comes out of lanes."""
+    """Makes rows of the output of lanes."""
 
     outcomes: OutcomeCodec
     names: None = None

@@ -41,17 +41,17 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 _WATERMARK = "spark.watermarkDelayMs"
-"""By which Spark knows the column of a watermark."""
+"""Key by which Spark marks the column of a watermark."""
 
 _MOST_BYTES = 1_000_000
-"""PySpark turns what is larger than 1 MiB into a broadcast, which fails in a stateful operator."""
+"""Largest size of the work: PySpark broadcasts larger ones, which fails in a stateful operator."""
 
 
 class CarryPlan(FramePlan):
     """The plan of a carried operator: its columns and its lanes.
 
     Args:
-        ceiling: calls at a time on one machine at most; None for what the lanes have.
+        ceiling: largest number of concurrent calls on one machine; None for the sum of the lanes.
 
     Raises:
         InvalidConfig: the DataFrame is no stream, or the session or an argument does not fit.
@@ -86,10 +86,10 @@ class CarryPlan(FramePlan):
         return mapped(visited, Unpacking(self.job.outcomes), self.name, out)
 
     def _small(self, job: bytes) -> bytes:
-        """Return how the work travels.
+        """Return the pickle of the work.
 
         Raises:
-            InvalidConfig: PySpark would send it in a way that stateful operators do not know.
+            InvalidConfig: PySpark would send it in a way that stateful operators do not support.
         """
         if len(job) > _MOST_BYTES:
             raise InvalidConfig(
@@ -99,9 +99,9 @@ class CarryPlan(FramePlan):
         return job
 
     def _restored(self, packing: Packing) -> Any:
-        """Return the lanes of what is in flight before the first micro-batch; None if nothing is.
+        """Return the lanes of the restored records; None without any.
 
-        Each is one row, so that no shuffle brings its records into another order.
+        Each lane is one row, so that no shuffle reorders its records.
         """
         if self._carry.restore is None:
             return None
@@ -139,12 +139,12 @@ class CarryPlan(FramePlan):
         return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
 
     def _lane_of(self, df: DataFrame) -> Column:
-        """Return the hash of each row, which tells its lane, as `lane`.
+        """Return the hash of each row, which determines its lane, as `lane`.
 
         A column of the input may have that name, too.
         """
         columns = self._lane_columns(df)
-        # Columns that can't be hashed leave all rows to one lane.
+        # If no column can be hashed, all rows share one lane.
         lane = hashed(*(col(quoted(each)) for each in columns)) if columns else lit(0)
         return lane.alias("lane")
 
@@ -177,7 +177,7 @@ class CarryPlan(FramePlan):
         if batch is not None:
             # A host does not know whether other visits come, so no visit waits for a full batch.
             batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
-            # A ceiling may leave too little room; splitting was looked at with the retries.
+            # A limit may leave too little room; splitting was checked with the retries.
             OperatorConfig(capacity=calls, batch=replace(batch, split=False))
         told = replace(options, capacity=calls, batch=batch)
         task = replace(self.work, options=told)
@@ -211,10 +211,9 @@ class CarryPlan(FramePlan):
         return _version_of(self.fn) if self._carry.version is None else self._carry.version
 
     def _about(self, ceiling: int | None) -> dict[str, str]:
-        """Return in words all by which another host is to make the calls, by setting.
+        """Return in words, by setting, how another host must make the calls.
 
-        The time for which a host goes on without a visit is not among them: a host that runs keeps
-        what it began with.
+        The lease is not among the settings: a running host keeps the lease with which it began.
         """
         carry, options, shape = self._carry, self.work.options, self.work.shape
         about = {
@@ -239,14 +238,14 @@ class CarryPlan(FramePlan):
         return about | {name: repr(getattr(options, name)) for name in names}
 
     def _told_all(self, options: Any, **functions: Any) -> str:
-        """Return options in words, some of which are functions; these have plain stand-ins."""
+        """Return options in words; functions are represented by plain text."""
         if options is None:
             return ""
         told = [self._told(getattr(options, name)) for name in functions]
         return repr((replace(options, **functions), told))
 
     def _told_limits(self, kept: Kept) -> str:
-        """Return limits, and who counts them, in words that are equal in each process."""
+        """Return limits, and their keeper, in words that are equal in each process."""
         parts = (*kept.limits, kept.together)
         fields = [getattr(each, "__struct_fields__", ()) for each in parts]
         told = [

@@ -34,10 +34,10 @@ from asyncwait.spec.texts import joined
 from asyncwait.toolkit import Lane
 
 OPT_IN = "version"
-"""The setting by which a user allows others to change."""
+"""The setting by which a user allows changes of other settings."""
 
 ORDERING = ("lane_by", "key", "mode")
-"""The settings that no other version may change: rows would overtake earlier rows of their key."""
+"""The settings that no new version may change: rows would overtake earlier rows of their key."""
 
 _OR_DRAIN = ", or finish what is in flight first (asyncwait.backends.spark.drain)"
 
@@ -50,7 +50,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     """Plays the visits of lanes."""
 
     _needs_rows = True
-    """Whether a lane that holds nothing is visited for rows only."""
+    """Whether an empty lane is visited only for rows."""
 
     def __init__(self, job: bytes) -> None:
         self._job = job
@@ -64,7 +64,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         """Whether rows in flight are called again with other settings, as the user allows."""
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """Leave restored rows as a micro-batch just before the first would have."""
+        """Store restored rows as a micro-batch just before the first would have."""
         now = timerValues.getCurrentProcessingTimeInMs()
         lane, before = self._lane_of(key[0]), now - 1
         rows = unpacked(bytes(initialState.rows))
@@ -78,9 +78,9 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Any]:
-        """Visit a lane in flight, unless its micro-batch has brought it rows: it has been visited.
+        """Visit a lane in flight, unless its micro-batch has brought rows and visited it.
 
-        A second visit would emit nothing, read and write the whole state, and wait once more.
+        A second visit would emit nothing, read and write the complete state, and wait once more.
         """
         del expiredTimerInfo
         if self._visited.get(key[0]) == timerValues.getCurrentProcessingTimeInMs():
@@ -125,10 +125,10 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         now: int,  # noqa: ARG002
         error: VisitFailed,
     ) -> tuple[Sequence[Finished], LaneState]:
-        """Fail the task, in whose place another one calls again.
+        """Fail the task; another attempt calls again.
 
         Raises:
-            CarryFailed: always; the traceback of the cause stands behind the mark of foreign text.
+            CarryFailed: always; the traceback of the cause is behind the mark of foreign text.
         """
         raise CarryFailed(joined([error.reason])) from None
 
@@ -136,7 +136,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         """Return the state of a lane.
 
         Raises:
-            CarryFailed: its rows have other columns than those of today, or came in with other
+            CarryFailed: its rows have other columns than the present ones, or came in with other
                 lanes, or were called with other settings.
         """
         held, about = read_state(data), self._work.about
@@ -175,7 +175,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         held = StateHeld(self._work.columns, encode_lane(state), dict(self._work.about))
         self._value.update((ENCODER.encode(held),))
         pause = self._work.pause
-        # Timers of one pause are one timer, however many visits ask for it.
+        # Timers of one pause are one timer, however many visits set it.
         self._handle.registerTimer((now // pause + 1) * pause)
 
     def _in_order(self, rows: list[Row]) -> list[Row]:
@@ -200,7 +200,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
 
 
 def _changes(names: list[str], before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Return what has changed, with the values where the state has one; see `in_short`."""
+    """Return the changed settings, with the values where the state has them; see `in_short`."""
     told = []
     for name in names:
         values = before[name], now.get(name, "")
@@ -226,7 +226,7 @@ def _require_trigger() -> None:
 
 
 def _order_of(cells: tuple[Any, ...]) -> list[tuple[int, Any]]:
-    """Return a row's place among those of its batch: nulls come first, and NaN last."""
+    """Return a row's place within its batch: nulls come first, and NaN last."""
     return [(0, 0) if each is None else (2, 0) if each != each else (1, each) for each in cells]  # noqa: PLR0124 - NaN alone
 
 
@@ -238,7 +238,7 @@ def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> 
     if which not in _clients:
         _clients[which] = HostClient(HostFolder.named(which[1]), job, patience)
     found = _clients[which]
-    found.job, found.patience = job, patience  # An earlier query may have given others.
+    found.job, found.patience = job, patience  # An earlier query may have used other ones.
     return found
 
 
@@ -246,7 +246,7 @@ def client(operator: str, settings: str, job: bytes, patience: float = 30.0) -> 
 def end_others(operator: str, settings: str) -> None:
     """End the hosts of an operator with other settings: they would go on to call.
 
-    In the first micro-batch of a run another lane may yet refuse the new settings, and then these
+    In the first micro-batch of a run another lane may still refuse the new settings, and then these
     hosts go on.
     """
     mine = HostFolder.named(f"{operator}-{settings}").path
@@ -256,7 +256,7 @@ def end_others(operator: str, settings: str) -> None:
 
 
 def in_short(text: str) -> str:
-    """Return a setting as the state keeps it: a short text as it is, else `#` and a digest."""
+    """Return a setting as the state stores it: a short text unchanged, else `#` and a digest."""
     is_short = len(text) < 16 and text.isprintable() and not text.startswith("#")  # noqa: PLR2004
     return text if is_short else f"#{digest(text)[:8]}"
 

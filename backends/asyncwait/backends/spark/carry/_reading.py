@@ -44,13 +44,13 @@ class CheckpointUnreadable(AsyncWaitError):
 
 
 class Held(Struct, frozen=True, omit_defaults=True):
-    """A record of a lane, in values that JSON has.
+    """A record of a lane, in values for JSON.
 
     Args:
         stamp: of the micro-batch that brought it, in milliseconds.
         value: its columns by name; the plain value if it has one column.
         key: by which it is ordered: a value, or a list; None outside of key-ordered mode.
-        results: the rows that come out for it, by name; None while it is in flight.
+        results: its output rows, by name; None while it is in flight.
     """
 
     stamp: int
@@ -60,7 +60,7 @@ class Held(Struct, frozen=True, omit_defaults=True):
 
 
 class LaneRead(Struct, frozen=True):
-    """A lane, as its last visit has left it; see `asyncwait.spec.carry.LaneState`."""
+    """A lane after its last visit; see `asyncwait.spec.carry.LaneState`."""
 
     lane: int
     stamp: int | None
@@ -69,7 +69,7 @@ class LaneRead(Struct, frozen=True):
 
 
 class CheckpointRead(Struct, frozen=True):
-    """The lanes of an operator that hold something after a micro-batch.
+    """The lanes of an operator that hold records after a micro-batch.
 
     Args:
         begun: a later micro-batch that is not committed; None without one.
@@ -82,10 +82,10 @@ class CheckpointRead(Struct, frozen=True):
     lanes: tuple[LaneRead, ...]
 
     def snapshot(self) -> Snapshot:
-        """Return what is in flight; what is finished, too: a snapshot has no results.
+        """Return the records in flight, and finished ones, because a snapshot has no results.
 
-        Those of a lane keep their order. Lanes have none among them: they are merged by their
-        micro-batches. Event times are columns here, and no part of it.
+        Records of a lane keep their order. Lanes have no common order: they are merged by their
+        micro-batches. Event times are columns here, and no part of the snapshot.
         """
         lanes = [(*lane.finished, *lane.in_flight) for lane in self.lanes]
         held = merge(*lanes, key=lambda each: each.stamp)
@@ -95,12 +95,12 @@ class CheckpointRead(Struct, frozen=True):
 def read_checkpoint(
     session: "SparkSession", path: str, batch: int | None = None, operator: int | None = None
 ) -> CheckpointRead:
-    """Return what the lanes of a checkpoint hold.
+    """Return the content of the lanes of a checkpoint.
 
     Args:
         session: reads it.
-        path: of the checkpoint, as Spark has it.
-        batch: after which micro-batch; None for the last that is committed.
+        path: of the checkpoint, as Spark writes it.
+        batch: the last micro-batch to include; None for the last committed one.
         operator: its number in the query; None for the only operator with carried calls.
 
     Raises:
@@ -124,7 +124,7 @@ def read_checkpoint(
 
 
 def operators_of(session: "SparkSession", path: str) -> dict[int, Any]:
-    """Return what Spark knows of the operators of a checkpoint that carry calls, by number."""
+    """Return Spark's data about the operators of a checkpoint that carry calls, by number."""
     with _told(path):
         known = session.read.format("state-metadata").load(path).collect()
         return {row.operatorId: row for row in known if _has(row.operatorProperties, STATE)}
@@ -136,7 +136,7 @@ def _told(path: str) -> Generator[None]:
         yield
     except CheckpointUnreadable:
         raise
-    except Exception as error:  # of the JVM, in many classes
+    except Exception as error:  # errors of the JVM have many classes
         said = str(getattr(error, "java_exception", None) or error).strip().partition("\n")[0]
         raise CheckpointUnreadable(f"{shown(path)} can't be read: {one_line(said)}") from error
 
@@ -176,10 +176,10 @@ def _has(properties: str, state: str) -> bool:
 
 
 def lanes_of(path: str, states: Iterable[tuple[int, bytes]]) -> tuple[LaneRead, ...]:
-    """Return what the states of lanes hold, which stand with their numbers.
+    """Return the content of the states of lanes, with their numbers.
 
     Raises:
-        CheckpointUnreadable: one is no state, or of another version; `path` says whose it is.
+        CheckpointUnreadable: a value is no state, or of another version; `path` is for the error.
     """
     with _told(path):
         return tuple(starmap(_lane, sorted(states)))
@@ -205,7 +205,7 @@ def _held(item: InFlight | Finished, columns: list[str], cells: Any, results: An
 
 
 _PARTS = re.compile(r"`(?:[^`]|``)*`| -> |, |[<(\[]|[>)\]]|[^\s,`<>()\[\]]+|.", re.DOTALL)
-"""Of the words in which a state tells its columns; see `arrow_columns`."""
+"""Parts of the words in which a state describes its columns; see `arrow_columns`."""
 
 
 def column_names(words: str) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Rows as bytes, which travel, are kept, and come back as they were."""
+"""Rows as bytes, which travel, are stored, and are decoded unchanged."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from asyncwait.backends.spark.frame._journal import ENCODER, python_type
 from asyncwait.spec.carry import Row
 
 MOST_ROWS = 10_000
-"""Rows of a batch of output at most."""
+"""Largest number of rows in a batch of output."""
 
 
 def zoned(columns: pa.Schema, zone: str) -> pa.Schema:
-    """Return columns whose instants are given in a time zone, as those of a session are."""
+    """Return columns whose instants have a time zone, like the columns of a session."""
     return pa.schema([_zoned(field, zone) for field in columns])
 
 
@@ -39,9 +39,9 @@ def _zoned(field: pa.Field, zone: str) -> pa.Field:
 
 @cache
 def set_aside() -> None:
-    """Have the collector of garbage leave out what is there by now; once in a process.
+    """Exclude all present objects from garbage collection; once in a process.
 
-    Rows are many objects: with each micro-batch it would look through all modules several times.
+    Rows are many objects: otherwise each micro-batch would traverse all modules several times.
     """
     gc.freeze()
 
@@ -60,7 +60,7 @@ class RowCodec(Struct, frozen=True, dict=True):
         return msgspec.msgpack.Decoder(self.kind).decode
 
     def encode(self, batch: pa.RecordBatch) -> list[bytes]:
-        """Return the rows of a batch, whose columns stand in this order."""
+        """Return the rows of a batch, whose columns are in this order."""
         cells = [column.to_pylist() for column in batch.columns]
         return [*map(ENCODER.encode, zip(*cells, strict=True))]
 
@@ -82,11 +82,11 @@ def _row_type(columns: Iterable[pa.Field]) -> Any:
 
 
 class OutcomeCodec(Struct, frozen=True, dict=True):
-    """Outcomes of rows: the row itself, and the rows that its call gave; it travels.
+    """Outcomes of rows: the row itself, and its result rows; it travels.
 
     Args:
-        kept: places in there of what goes out as it came.
-        results: the columns that stand behind it.
+        kept: places of the columns that go out unchanged.
+        results: the columns behind them.
     """
 
     rows: RowCodec
@@ -137,7 +137,7 @@ unpacked_outcomes = msgspec.msgpack.Decoder(list[bytes]).decode
 
 
 def key_bytes(cells: Sequence[Any]) -> bytes:
-    """Return a key that is equal where Spark takes cells for equal: NaN is one, and so is zero."""
+    """Return a key that is equal where Spark treats cells as equal: all NaN, and both zeros."""
     return ENCODER.encode([*map(_canonical, cells)])
 
 

@@ -1,4 +1,4 @@
-"""Records of a snapshot as rows of a stream that begins with them."""
+"""Records of a snapshot as the first rows of a stream."""
 
 import re
 from base64 import b64encode
@@ -17,21 +17,22 @@ from asyncwait.spec.snapshots import SnapshotError, decode_snapshot
 from asyncwait.spec.texts import one_line, shown
 
 _Way = tuple[pa.Field, pa.Field, Any]
-"""A column, the same with instants in UTC, and the type of its values in Python."""
+"""A column, the same column with instants in UTC, and the type of its values in Python."""
 
 
 def restored(path: str, columns: pa.Schema) -> pa.RecordBatch:
     """Return the records of a snapshot in their order, as rows of some columns.
 
-    Its watermarks are left out: none passes the operator.
+    Watermarks are left out, because none passes the operator.
 
     Args:
         path: of the file.
         columns: of the stream. A record is a dict with one value for each, or the plain value if
-            there is one column. What JSON has no values for is text, as msgspec writes it.
+            there is one column. Values that JSON lacks are text, as msgspec writes them.
 
     Raises:
-        InvalidConfig: there is no such snapshot, or it is one of a chain, or a record does not fit.
+        InvalidConfig: there is no such snapshot, or it has an upstream one, or a record does not
+            fit.
     """
     held = [each for each in _read(path).in_flight if isinstance(each, Record)]
     kinds = [python_type(field.type) | None for field in columns]
@@ -63,10 +64,10 @@ def _row(name: str, record: Record, ways: list[_Way]) -> list[Any]:
 
 
 def _cell(name: str, given: Any, way: _Way) -> Any:
-    """Return a value as its column has it.
+    """Return a value in the type of its column.
 
-    It is compared in UTC: Python finds an instant unequal to itself in a zone that has its hour
-    twice.
+    It is compared in UTC: in a zone that repeats an hour, Python finds an instant in that hour
+    unequal to itself.
     """
     field, plain, kind = way
     what = f"restore: column {one_line(field.name)} of record {name}"
@@ -85,7 +86,7 @@ def _cell(name: str, given: Any, way: _Way) -> Any:
 
 
 def _is_whole(given: Any, cell: Any, field: pa.Field) -> bool:
-    """Whether nothing of what was given is left out or rounded, and no null stands where none may.
+    """Whether no part of a value was dropped or rounded, and no null is where none may be.
 
     Raises:
         ValueError: a map has a key twice.
@@ -128,4 +129,4 @@ def _is_exact(given: Any, cell: Any) -> bool:
 
 
 _FINER = re.compile(r"[.,]\d{6}\d*[1-9]")
-"""Of a time: less than a microsecond, which msgspec rounds."""
+"""Matches a time with less than a microsecond, which msgspec rounds."""

@@ -25,17 +25,17 @@ from asyncwait.backends.spark.progress._wire import LENGTH, packed
 from asyncwait.spec import AsyncWaitError
 
 _CLOSING = 10.0
-"""Seconds that calls and `close` of the function are given to end."""
+"""Seconds for calls and the function's `close` to end."""
 
 _GAPS = 3
-"""Micro-batches that may be missed, where they come less often than the lease ends."""
+"""Number of micro-batches that may be missed, if they come less often than the lease ends."""
 
 _LONGEST_GAP = 3600.0
-"""Seconds between micro-batches; a query with longer ones was down meanwhile."""
+"""Longest interval of micro-batches in seconds; a longer one means that the query was down."""
 
 
 _CLASHES = 3
-"""Micro-batches in a row in which two operators visit a lane, before that can't be chance."""
+"""Micro-batches in a row in which two operators visit a lane, after which that is no chance."""
 
 
 class SharedHost(AsyncWaitError):
@@ -43,18 +43,18 @@ class SharedHost(AsyncWaitError):
 
 
 class _Visitors:
-    """Looks whether lanes that visit are those of one operator."""
+    """Checks whether the visiting lanes belong to one operator."""
 
     def __init__(self) -> None:
         self._last: dict[str, Asked] = {}
         self._clashes: dict[str, set[int]] = {}
 
     def let_in(self, asked: Asked) -> None:
-        """Take note of a visit.
+        """Check a visit.
 
         Raises:
             SharedHost: in each micro-batch its lane is visited from a second place, with other
-                rows. A visit that is played again brings the same rows.
+                rows. A repeated visit brings the same rows.
         """
         lane = asked.visit.lane
         before, self._last[lane] = self._last.get(lane, asked), asked
@@ -76,9 +76,9 @@ class _Visitors:
 class HostServer:
     """Answers visits until its lease is over.
 
-    Until the first visit that is the time in which a host has to start: on a busy machine the
-    first visit may come late. Later it is longer than the time between micro-batches, or each
-    of them would find a host that has no results.
+    Until the first visit the lease is the time in which a host must start: on a busy machine the
+    first visit may come late. Later the lease is longer than the interval of micro-batches:
+    otherwise each micro-batch would find a host without results.
     """
 
     def __init__(self, work: CarryWork, host: CallHost) -> None:
@@ -120,7 +120,7 @@ class HostServer:
         except _VisitorGone:
             raise
         except Exception as error:
-            # What is wrong with the rows of one visit is nothing to other lanes.
+            # A fault in the rows of one visit does not affect other lanes.
             if outcomes is not None or self._host.is_broken:
                 self.end()
             return packed(Answer(broken=broken_text(error)))
@@ -131,7 +131,7 @@ class HostServer:
             self._lease = max(self._least, _GAPS * self._gap)
 
     async def _unless_gone(self, asked: Asked, reader: asyncio.StreamReader) -> Any:
-        """Serve a visit; if the visitor goes, end it, or it would hold on to what it wanted."""
+        """Serve a visit; end it if the visitor goes, so that its rows are no longer wanted."""
         visit = asyncio.ensure_future(self._host.visit(asked.visit))
         gone = asyncio.ensure_future(reader.read(1))
         try:
@@ -162,7 +162,7 @@ _TURN = 0.2
 
 
 class _Watch:
-    """Gives signs of life of the event loop on which it is made, in a thread of its own."""
+    """Sends signs of life of the event loop on which it is made, from a thread of its own."""
 
     def __init__(self, listening: socket.socket) -> None:
         self._listening = listening
@@ -179,7 +179,7 @@ class _Watch:
         while True:
             with suppress(OSError), self._listening.accept()[0] as made:
                 made.sendall(packed(self._sign()))
-            time.sleep(0.001)  # A process that can open no more files would not rest.
+            time.sleep(0.001)  # A process that can open no more files would loop without a pause.
 
     def _sign(self) -> Sign:
         frame = sys._current_frames().get(self._thread)  # noqa: SLF001 - of another thread
@@ -194,15 +194,15 @@ _OTHERS = (
     *(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")),
     "<frozen ",
 )
-"""Files that are not the user's: those of this package, of Python, and of installed packages."""
+"""Files that are not the user's: of this package, of Python, and of installed packages."""
 
 
 class _VisitorGone(Exception):
-    """The visitor has gone; the function may raise an error of a connection, too."""
+    """The visitor has gone; a class of its own, as the function may raise connection errors."""
 
 
 async def serve(folder: HostFolder) -> None:
-    """Serve the job in a folder, and remove the folder in the end, unless it is another host's."""
+    """Serve the job in a folder, and finally remove the folder, unless another host owns it."""
     work: CarryWork = cloudpickle.loads(folder.job.read_bytes())
     set_aside()
     host = work.host(folder.path.name)
@@ -229,14 +229,14 @@ async def serve(folder: HostFolder) -> None:
 
 
 def _exit_within(seconds: float) -> None:
-    """End the process then: a call may take no notice that it is cancelled, or block a thread."""
+    """End the process after some seconds: a call may ignore its cancellation, or block a thread."""
     timer = threading.Timer(seconds, os._exit, (0,))
     timer.daemon = True
     timer.start()
 
 
 def main(folder: HostFolder) -> int:
-    """Start the host as an orphan, and return 0 when it answers, or 1 if it has ended."""
+    """Start the host as an orphan; return 0 when it answers, or 1 if it has ended."""
     host = os.fork()
     if host == 0:
         asyncio.run(serve(folder))
@@ -244,7 +244,7 @@ def main(folder: HostFolder) -> int:
     while not folder.socket.exists():
         if os.waitpid(host, os.WNOHANG) != (0, 0):
             return 1
-        time.sleep(0.01)  # A socket that appears rings no bell.
+        time.sleep(0.01)  # A new socket file sends no event.
     return 0
 
 

@@ -26,15 +26,15 @@ from asyncwait.toolkit import (
 
 
 class SharedCalls(Around):
-    """The function of rows, called once for all rows that have one key at the same time.
+    """The function of rows, called once for all rows with one key at the same time.
 
-    It is a table whose keys are those of the cache, so that rows share calls as lookups share
+    It is a table with the keys of the cache, so that rows share calls as lookups share
     requests. Each row waits in a call of its own, and may leave at its deadline, or when no visit
     wants it; the last row that leaves cancels the shared call. The rules of the area CACHE say how
-    long results are kept.
+    long results are cached.
 
     Args:
-        of_rows: the function; it never gets one of the rows, which a kept result would hold.
+        of_rows: the function; it never gets one of the rows, which a cached result would hold.
         many: whether a call returns any number of results, made while they are read.
         gate: the limits of the calls: each call waits for its permit, and no row; None for none.
     """
@@ -47,7 +47,7 @@ class SharedCalls(Around):
         self._store = Store(cache)
         self._many = many
         self._values: dict[Any, Any] = {}
-        """The values to call for, by stand-in of their keys."""
+        """The arguments of the calls, by stand-in of their keys."""
         self._hooks = [getattr(of_rows, name, None) for name in ("open", "close")]
         self.open, self.close = self._begin, self._end
 
@@ -77,7 +77,7 @@ class SharedCalls(Around):
         return self._as_returned(found)
 
     def _load(self, place: Any, key: Any, row: InputRow, *, background: bool = False) -> Load:
-        """Return the load of a key, which begins unless it runs."""
+        """Return the load of a key; begin it unless it runs."""
         if place not in self._loads.by_key:
             self._values[place] = row.value
             self._loads.begin({place: key}, background=background)

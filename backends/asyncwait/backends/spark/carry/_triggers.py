@@ -9,7 +9,7 @@ from asyncwait.backends.spark.carry._drain import DRAINING
 from asyncwait.backends.spark.carry._packing import TRIGGER
 
 _REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=True"}
-"""Triggers by their names in Spark, which a carried stream does not bear."""
+"""Names of Spark's triggers that carried streams do not support."""
 
 
 class _Triggers(StreamingQueryListener):  # type: ignore[misc]
@@ -19,7 +19,7 @@ class _Triggers(StreamingQueryListener):  # type: ignore[misc]
         self._session = session
 
     def onQueryStarted(self, event: Any) -> None:
-        """Set the trigger, before the first task begins: Spark waits for this method."""
+        """Set the trigger before the first task begins: Spark waits for this method."""
         found = self._session._jsparkSession.streams().get(str(event.id))  # noqa: SLF001
         query = found and found.streamingQuery()
         name = query and _REFUSED.get(query.trigger().toString())
@@ -37,7 +37,7 @@ class _Triggers(StreamingQueryListener):  # type: ignore[misc]
 
 
 def watch_triggers(session: SparkSession) -> None:
-    """Have the queries of a session refuse triggers that a carried stream does not bear."""
+    """Let the queries of a session refuse triggers that carried streams do not support."""
     is_remote = not hasattr(session, "_jsparkSession")
     if not is_remote and not hasattr(session, "_asyncwait_triggers"):
         listener = _Triggers(session)

@@ -16,10 +16,10 @@ class Asked(Struct, frozen=True, tag="visit", array_like=True):
     """A visit.
 
     Args:
-        gap: milliseconds since the last visit of its lane; 0 if there is none.
-        place: stage and partition in which Spark plays it: in a micro-batch, each operator has one
-            of its own for a lane.
-        run: of the query, which has another one when it is started again.
+        gap: milliseconds since the last visit of its lane; 0 for the first.
+        place: stage and partition in which Spark plays it: in a micro-batch, each operator has its
+            own place for a lane.
+        run: of the query; a query that is started again has another one.
     """
 
     visit: Visit
@@ -39,7 +39,7 @@ class Sign(Struct, frozen=True, array_like=True):
 
     Args:
         still: seconds since the event loop has turned.
-        frames: of the user's functions in which it stands, innermost first, if it does.
+        frames: of the user's functions that block the loop, innermost first; empty if none does.
     """
 
     still: float
@@ -50,7 +50,7 @@ class Answer(Struct, frozen=True, array_like=True):
     """The answer of a host.
 
     Args:
-        broken: why the host can't go on, if it can't.
+        broken: the reason why the host can't go on; None if it can.
         figures: of the host; see `asyncwait.backends.spark.carry._packing.FIGURES`.
     """
 

@@ -22,14 +22,13 @@ class CarryWork(Struct, frozen=True, dict=True):
     """The work of a job whose calls stay in flight.
 
     Args:
-        task: what is called, with which options.
+        task: the function and its options.
         order_by: places of the columns by which rows of a micro-batch are ordered.
         pause: milliseconds after which a lane in flight is visited again.
         lease: seconds that a host goes on without a visit.
         columns: of rows and of results, in words.
-        operator: tells it from others of its query.
-        about: all by which another call would be made, or its result be another one, by the
-            names of the settings; digests of long ones.
+        operator: distinguishes it from other operators of its query.
+        about: all settings that change the call or its result, by name; digests of long ones.
         lanes: the number of lanes; None for as many as the checkpoint has partitions.
         patience: seconds that a visit waits while the event loop of its host stands still.
     """
@@ -58,13 +57,13 @@ class CarryWork(Struct, frozen=True, dict=True):
 
     @cached_property
     def _named(self) -> Shape:
-        """The shape, with errors that name rows by what is in them: they have no place."""
+        """The shape, with errors that name rows by their values, because they have no place."""
         shape = self.task.shape
         given = (shape.given,) if isinstance(shape.given, str) else shape.given
         return replace(shape, key=shape.key or given)
 
     def rows(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
-        """Return records that a visit wants called as the function is given them."""
+        """Return the records that a visit wants called as arguments of the function."""
         batch = self.records.batch(self.records.decode(item.record for item in items))
         decoded = FrameRows(self._named).decode(batch)
         lane, version = visit.lane, visit.terms.version

@@ -35,7 +35,7 @@ def frame_backend() -> "FrameBackend":
 
 
 def stream_backend() -> "StreamBackend":
-    """Return what they do on streams, where calls stay in flight, with the same session."""
+    """Return them on streams, where calls stay in flight, with the same session."""
     _require()
     from asyncwait.backends.spark.conformance._backends import StreamBackend
 

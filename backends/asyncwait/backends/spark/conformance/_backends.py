@@ -35,7 +35,7 @@ from asyncwait.spec.scenario import (
 )
 
 MOST = 120
-"""Short scenarios at most that are played on the real clock: examples, and some generated ones."""
+"""Largest number of short scenarios played on the real clock: examples, and some generated ones."""
 
 LACKS = frozenset(
     {
@@ -66,7 +66,7 @@ class SparkBackend:
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`: one job for all first legs, one for all second legs, and so on.
 
-        A trace is given as soon as it and all before it are whole.
+        It yields a trace as soon as this trace and all before it are complete.
         """
         legs: list[list[Leg]] = [[] for _ in scenarios]
         open_legs = {number: LegStart.first(s) for number, s in enumerate(scenarios)}
@@ -121,7 +121,7 @@ _SCHEMA = StructType([StructField(RESULT, StringType())])
 
 
 class FrameBackend(SparkBackend):
-    """Plays scenarios through what `ordered_wait` plans for a DataFrame of their records."""
+    """Plays scenarios through the plan of `ordered_wait` for a DataFrame of their records."""
 
     capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
 
@@ -162,16 +162,18 @@ KEPT = ("scenario", "index", "place", *ELEMENT_SCHEMA.names)
 _NOT_BETWEEN_BATCHES = frozenset(
     {Capability.MAX_HELD, Capability.STATISTICS, Capability.PLANNED_ENDS}
 )
-"""A lane has one bound for all its records, a host is asked for no figures, and source and sink are
-Spark's."""
+"""Missing between micro-batches: a lane has one bound for all its records, hosts report no figures,
+and source and sink are Spark's.
+"""
 
 _OF_STATE = frozenset({Capability.SNAPSHOTS, Capability.IN_FLIGHT_SNAPSHOT, Capability.RESTORE})
 """A barrier ends a micro-batch, whose state is the snapshot; each leg is a query that begins with
-one."""
+a state.
+"""
 
 
 class StreamBackend(FrameBackend):
-    """Plays scenarios through what `ordered_wait(..., carry=...)` plans for a stream."""
+    """Plays scenarios through the plan of `ordered_wait(..., carry=...)` for a stream."""
 
     capabilities = (FrameBackend.capabilities | _OF_STATE) - _NOT_BETWEEN_BATCHES
     expected_failures: Mapping[str, str] = {

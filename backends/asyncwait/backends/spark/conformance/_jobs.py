@@ -50,15 +50,15 @@ def play_legs(
     """Play all legs in one job, and return a report of each.
 
     Args:
-        spark: where.
+        spark: the embedded session.
         plans: of the legs.
         real: on the real clock.
         patience: seconds of the real clock for one leg.
-        works: what `ordered_wait` does in the partition of each; None where rows are elements.
+        works: the work of `ordered_wait` in each partition; None if rows are elements.
     """
     context = spark.session.sparkContext
     if real:
-        # Each row is a batch: there is something to read while calls run.
+        # Each row is a batch, so that input remains to read while calls run.
         spark.session.conf.set(_ROWS_PER_BATCH, 1)
     error, rows = "", None
     broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
@@ -106,13 +106,13 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
 
 
 def _places(plan: LegStart) -> list[int]:
-    """Return a number for each input, equal where its key is: a column has keys of one type."""
+    """Return a number for each input, equal for equal keys: a column has keys of one type."""
     keys = [getattr(timed.element, "key", None) for timed in plan.inputs]
     return [keys.index(key) for key in keys]
 
 
 def frame_of(session: SparkSession, names: Sequence[str], *, streams: bool = False) -> DataFrame:
-    """Return a DataFrame, or a stream, of columns that legs have in common; for plans alone.
+    """Return a DataFrame, or a stream, of columns that legs have in common; only for plans.
 
     With other columns in it, each plan would select these anew, which costs 20 ms.
     """

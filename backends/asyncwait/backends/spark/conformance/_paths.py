@@ -38,14 +38,14 @@ class ElementPath:
 
 
 RESULT = "result"
-"""The column that the function gives."""
+"""The column of the function's result."""
 
 
 class FramePath(ElementPath):
-    """Rows are those of a DataFrame: the value is what the function is given, the rest is carried.
+    """Rows of a DataFrame: the value is the argument of the function, other columns are carried.
 
     Args:
-        work: as `ordered_wait` plans it, for a function that is put in its place here.
+        work: the plan of `ordered_wait`, for a function that is replaced here.
     """
 
     def __init__(self, work: Enrichment) -> None:
@@ -61,7 +61,7 @@ class FramePath(ElementPath):
         return (_OfRows if self._work.options.batch is None else _OfBatches)(fn)
 
     def elements(self, batch: pa.RecordBatch) -> list[Element]:
-        """Return a record for each row: the result, and what was carried past it."""
+        """Return a record for each row: the result, and the carried columns."""
         results = batch.column(RESULT)
         index = batch.schema.get_field_index("value")
         kept = batch.set_column(index, "value", results).drop_columns([RESULT])
@@ -103,8 +103,6 @@ class _OfRows:
 
 
 class _OfBatches(_OfRows):
-    """The planned function of several values."""
-
     async def __call__(self, text: Any) -> Any:
         assert self._parts.call is not None
         values = [json.loads(each) for each in text]
@@ -115,12 +113,12 @@ class _OfBatches(_OfRows):
                 each: _answer_as_rows(answers[value]) for each, value in there if value in answers
             }
         if not isinstance(answers, Mapping) and not is_collection(answers):
-            return answers  # The operator says what is wrong with that.
+            return answers  # The operator reports its fault.
         return [*map(_answer_as_rows, answers_of(values, answers))]
 
 
 def _hashable(values: list[Any]) -> set[Any]:
-    """Return the values as a set; an empty one if some can't be in any."""
+    """Return the values as a set; an empty one if some can't be hashed."""
     try:
         return set(values)
     except TypeError:

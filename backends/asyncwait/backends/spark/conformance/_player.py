@@ -1,4 +1,4 @@
-"""Plays one leg on the partition operator, in the worker, and records what happens there."""
+"""Plays one leg on the partition operator, in the worker, and records its events."""
 
 import asyncio
 import threading
@@ -33,8 +33,8 @@ from asyncwait.spec.scenario import GRID, Closed, EndingKind, Leg, LegStart, Sin
 class PartitionPlayer:
     """The consumer of one leg: it pulls batches by the scenario's script, then to the end.
 
-    Each row of a batch is an element taken. The consumer gives up, leaves and crashes by having its
-    wait cancelled, and by closing the operator's iterator.
+    Each row of a batch is an element taken. The consumer gives up, leaves and crashes by cancelling
+    its wait, and by closing the operator's iterator.
     """
 
     def __init__(self, plan: LegStart, path: ElementPath, *, real: bool) -> None:
@@ -46,7 +46,7 @@ class PartitionPlayer:
         self.leg: Leg | None = None
 
     def play(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of output; `leg` is there at the end."""
+        """Yield the batches of output; `leg` is set at the end."""
         before = set(threading.enumerate())
         try:
             partition = self._open(batches)
@@ -96,7 +96,7 @@ class PartitionPlayer:
             self._read_again(partition, left=False)
 
     def _pause(self, ms: int) -> None:
-        """Pass the time on the loop's clock, as everything that takes time has to."""
+        """Pass the time on the loop's clock, as every step must that takes time."""
         began = self._recorder.passed()
         try:
             asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._on_loop.loop).result()
@@ -152,7 +152,7 @@ class PartitionPlayer:
 
 
 class PlayerLoop:
-    """The loop of one leg, and what happens on it.
+    """The loop of one leg, and its events.
 
     Virtual and real legs differ in two parameters of the operator: the loop, and the reader.
     """
@@ -193,9 +193,9 @@ class PlayerLoop:
         task.add_done_callback(self._answers.discard)
 
     async def set_alarms(self) -> None:
-        """Set the end that is planned for the leg, and the bounds that end a hang or a spin.
+        """Set the planned end of the leg, and the bounds that end a hang or a spin.
 
-        An end at 0 has come when this returns: it needs no consumer that waits.
+        An end at 0 has come when this returns: it needs no waiting consumer.
         """
         for at in self._plan.scenario.figures_at:
             self._alarms.append(self.loop.call_at(self._began + at / 1000, self._read_figures))
@@ -216,13 +216,13 @@ class PlayerLoop:
             self.recorder.figures_read(self.partition.statistics())
 
     def handed_over(self, since: float) -> None:
-        """Note how long what was asked from outside was on its way to the loop, and its answers.
+        """Note the time that requests from outside, and their answers, took to and from the loop.
 
-        A stall there must not pass for one of the operator; called from outside, once the last
-        answer is there.
+        A stall there must not count as a stall of the operator; called from outside, after the last
+        answer.
 
         Args:
-            since: when the first of it was to be asked, in ms.
+            since: planned time of the first request, in ms.
         """
         if not isinstance(self.loop, OutsideRealLoop):
             return
@@ -257,7 +257,7 @@ class PlayerLoop:
             task.cancel()
 
     def begin_closing(self) -> None:
-        """Drop the alarms: nothing is left to be ended, and what is counted is the operator's."""
+        """Drop the alarms: the leg is over, and only the operator's timers must count."""
         self.closing = True
         for alarm in self._alarms:
             alarm.cancel()
@@ -274,8 +274,6 @@ class PlayerLoop:
 
 
 class _WatchedPartition(WatchedSource):
-    """The source of a partition, watched."""
-
     def __init__(
         self,
         source: PartitionSource,
@@ -287,7 +285,7 @@ class _WatchedPartition(WatchedSource):
         self._source = source
 
     async def __anext__(self) -> Element:
-        """Return the next element; note how long it took, where the plan says that it is there."""
+        """Return the next element; note how long it took, if the plan says it is available."""
         asked = self._recorder.passed()
         element = await super().__anext__()
         if self._recorder.is_on_grid:

@@ -19,7 +19,7 @@ from asyncwait.spec.carry import Identity, Outcome, Visit
 from asyncwait.spec.scenario import LegStart
 
 LANES = 1_000_000
-"""Lanes of a query at most: the millions of a lane's number tell queries apart."""
+"""Largest number of lanes in a query: the millions of a lane's number identify its query."""
 
 HOSTED = "legs"
 """The part of the name of a host that otherwise identifies the settings."""
@@ -32,8 +32,8 @@ class LegsWork(Struct, frozen=True, dict=True):
     """The work of visits and of the call hosts of all legs; it travels.
 
     Args:
-        folder: of all queries. To a stateful operator no more than 1 MiB travels, so what their
-            legs are stands there, in a file for each query.
+        folder: of all queries. At most 1 MiB travels to a stateful operator, so the legs are in a
+            file of this folder for each query.
         lease: seconds that a host goes on without a visit.
     """
 
@@ -43,7 +43,7 @@ class LegsWork(Struct, frozen=True, dict=True):
     def legs_of(self, query: int) -> Path:
         """Return the file of a query's legs.
 
-        Of each it has a `LegStart` as MessagePack, and what the public function plans, pickled.
+        For each it has a `LegStart` as MessagePack, and the plan of the public function, pickled.
         """
         return Path(self.folder, f"{query}-legs")
 
@@ -54,7 +54,7 @@ class LegsWork(Struct, frozen=True, dict=True):
         return self._hosts[lane % _HOSTS]
 
     def end_hosts(self) -> None:
-        """End all of them; those that have not been started are none."""
+        """End all hosts that were started."""
         for name in self._hosts:
             end_host(HostFolder.named(f"{name}-{HOSTED}"))
 

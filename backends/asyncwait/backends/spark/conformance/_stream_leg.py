@@ -1,8 +1,8 @@
 """A leg in a call host: it is played by visits, on a virtual clock that stands still between them.
 
-What is judged is what the host makes of a lane: when a record gets its place, when it is called,
-when it is finished and in its turn. From then on nothing else can come out for it, and the micro-
-batch only decides when: so that is when it is emitted.
+The suite judges the host's work for a lane: when a record gets its place, when it is called, and
+when it is finished and the next to go out. From then on its output is fixed, and the micro-batch
+only decides the time: so the record counts as emitted then.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _OVER = Failed("the leg is over")
 
 
 class HostedLeg:
-    """One leg, from the first visit of its lane until a visit finds nothing left."""
+    """One leg, from the first visit of its lane until a visit finds no record left."""
 
     def __init__(self, work: CarryWork, start: LegStart) -> None:
         self._loop = VirtualLoop()
@@ -73,7 +73,7 @@ class HostedLeg:
         return {item.identity: _OVER for item in visit.wanted}
 
     def end(self, how: EndingKind) -> None:
-        """End the leg by a bound; what is asked for now fails."""
+        """End the leg by a bound; later requests fail."""
         self.consumer.overdue(how)
         if self._serving is not None:
             self._serving.cancel()
@@ -113,7 +113,7 @@ class HostedLeg:
         self.consumer.waits()
 
     def _budget(self) -> float:
-        """Return the seconds of a visit: 0 while rows are to come, which are there already."""
+        """Return the seconds of a visit: 0 while more rows come, which are available already."""
         if len(self._came) < len(self._records) or self._barriers:
             return 0
         self._visits += 1
@@ -122,7 +122,7 @@ class HostedLeg:
     def answered(
         self, visit: Visit, answer: dict[Identity, Outcome], errors: dict[Identity, Exception]
     ) -> None:
-        """Take note of the end of a visit: a failure, a barrier, or nothing left."""
+        """Note the end of a visit: a failure, a barrier, or no record left."""
         for item in visit.wanted:
             if isinstance(answer.get(item.identity), Failed):
                 self.consumer.read_raised(self._path.with_record(errors[item.identity]))
@@ -169,7 +169,7 @@ class HostedLeg:
         raise NotImplementedError  # Functions in callback form are not played.
 
     def take(self, identity: Identity) -> None:
-        """Note that a record gets a place: it is read now, and not before."""
+        """Note that a record gets a place: it counts as read now, and not before."""
         if identity not in self._taken:
             now, index = self.recorder.now(), self._records[len(self._taken)].number
             self._taken.add(identity)
@@ -178,7 +178,7 @@ class HostedLeg:
                 self.recorder.events += [Taken(now, at), SourceAsked(now)]
 
     def emit(self, identity: Identity, outcome: Outcome) -> None:
-        """Note that a record is finished and in its turn."""
+        """Note that a record is finished and the next to go out."""
         if identity not in self._emitted and isinstance(outcome, bytes):
             self._emitted.add(identity)
             for element in self._elements(outcome):
@@ -197,7 +197,7 @@ class PlannedRecord(NamedTuple):
     """A record of a leg.
 
     Args:
-        number: among the leg's inputs; negative for what it is restored with.
+        number: among the leg's inputs; negative for restored records.
     """
 
     number: int
@@ -213,7 +213,7 @@ class PlannedBarrier(NamedTuple):
 
 
 def parts_of(start: LegStart) -> list[list[PlannedRecord]]:
-    """Return the records that a leg is restored with, and those before and behind each barrier."""
+    """Return the restored records of a leg, and its records before and behind each barrier."""
     held = () if start.restored is None else start.restored.in_flight
     kept = [each for each in held if isinstance(each, Record)]
     parts = [[PlannedRecord(place - len(kept), each) for place, each in enumerate(kept)], []]
@@ -237,7 +237,7 @@ def barriers_of(start: LegStart) -> list[PlannedBarrier]:
 
 
 class WatchedCalls(LaneCalls):
-    """The calls of a lane, of which a leg hears."""
+    """The calls of a lane, reported to a leg."""
 
     leg: HostedLeg
 
@@ -251,8 +251,6 @@ class WatchedCalls(LaneCalls):
 
 
 class _WatchedTable(CallTable):
-    """A table whose calls are watched."""
-
     def __init__(self, start: Any, cancel: Any, leg: HostedLeg) -> None:
         super().__init__(start, cancel)
         kind: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})

@@ -39,16 +39,16 @@ from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
 from asyncwait.toolkit import Lane
 
 _BATCHES = 3
-"""Micro-batches at most in which the rows of a leg come."""
+"""Largest number of micro-batches for the rows of a leg."""
 
 _PATIENCE = 120.0
-"""Seconds in which no leg comes to its end, after which the query will not either."""
+"""Seconds without the end of any leg, after which the query counts as hanging."""
 
 _SETTINGS = {PROVIDER: ROCKSDB, PARTITIONS: "2"}
 
 
 class LegsProcessor(CarryProcessor):
-    """Plays the visits of legs, each by a work of its own; a leg that fails ends its lane alone."""
+    """Plays the visits of legs, each by a work of its own; a leg that fails ends only its lane."""
 
     _needs_rows = False  # A leg may have none.
 
@@ -67,7 +67,7 @@ class LegsProcessor(CarryProcessor):
         rows: Any,
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Any]:
-        """Visit a lane for which rows have come; they are put in order by its work."""
+        """Visit a lane with new rows, which its work puts in order."""
         self._work = self._all().work(str(key[0]))
         return super().handleInputRows(key, rows, timerValues)
 
@@ -85,7 +85,7 @@ class LegsProcessor(CarryProcessor):
     def _failed(
         self, lane: Lane, state: LaneState, now: int, error: VisitFailed
     ) -> tuple[Sequence[Finished], LaneState]:
-        del error  # Its leg knows.
+        del error  # The leg has noted the error.
         return lane.emits(state, now), LaneState(now)
 
     def _host(self) -> HostClient:
@@ -124,7 +124,7 @@ class Stage:
 
         Args:
             starts: of the legs.
-            works: what the public function plans for the rows of each.
+            works: the plan of the public function for the rows of each.
             out: the columns of the results.
         """
         query = _Query(self.session, self._legs, next(self._queries), starts, works)
@@ -135,8 +135,6 @@ class Stage:
 
 
 class _Query:
-    """A query, its folders and its legs."""
-
     def __init__(
         self,
         session: SparkSession,
@@ -162,7 +160,7 @@ class _Query:
         self._write(starts)
 
     def _write(self, starts: Sequence[LegStart]) -> None:
-        """Write the micro-batches: of each leg some rows, and if it has none, that it has none."""
+        """Write the micro-batches: for each leg some rows, or a mark that it has none."""
         batches: defaultdict[int, list[tuple[int, bytes]]] = defaultdict(list)
         for number, start in enumerate(starts):
             kept, *parts = rows_of(number, start, self._works[number])
@@ -191,7 +189,7 @@ class _Query:
         return mapped(visited, Unpacking(self._works[0].outcomes), "legs", out)
 
     def _restored(self) -> Any:
-        """Return the lanes that begin with a snapshot; None if none does."""
+        """Return the lanes that begin with a snapshot; None without any."""
         if not self._kept:
             return None
         return self._session.createDataFrame(_table(self._kept)).groupBy("lane")
@@ -215,7 +213,7 @@ class _Query:
             query.stop()
 
     def _left(self, query: Any) -> tuple[int, int | None]:
-        """Return how many legs are not over, and how many lanes have something left, if known."""
+        """Return the number of legs that are not over, and of lanes with records, if known."""
         progress = query.lastProgress
         lanes = None if progress is None else int(progress["stateOperators"][0]["numRowsTotal"])
         return len(self._works) - len([*self._reports.iterdir()]), lanes
@@ -234,7 +232,7 @@ class _Query:
 
 
 def sunk(folder: Path) -> Iterator[pa.Table]:
-    """Yield what a sink of files has, in the order of its own log, which repeats itself."""
+    """Yield the content of a sink of files, in the order of its own log, which repeats itself."""
     logs = folder.glob("_spark_metadata/[0-9]*")
     ordered = sorted(logs, key=lambda path: int(path.name.split(".")[0]))
     lines = dict.fromkeys(line for each in ordered for line in each.read_text().splitlines()[1:])
@@ -276,7 +274,7 @@ def _table(lanes: Sequence[tuple[int, bytes]]) -> pa.Table:
 
 
 def confirmed(report: LegReport, came: list[Element]) -> LegReport:
-    """Compare what came out with what was finished; what fails keeps the last of it back."""
+    """Compare the output with the finished records; a failure may hold the last of them back."""
     elements = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
     taken = [each for each in elements if isinstance(each, Record)]
     mode, whole = report.leg.mode, report.leg.ending.how == "finished"
@@ -288,7 +286,7 @@ def confirmed(report: LegReport, came: list[Element]) -> LegReport:
 
 
 def _by_order(mode: Mode, elements: Sequence[Element]) -> dict[str, list[Element]]:
-    """Return elements apart that may come in any order: a micro-batch hands them on in its own."""
+    """Return elements in groups that keep their order: a micro-batch reorders other elements."""
     groups: dict[str, list[Element]] = defaultdict(list)
     for element in elements:
         key = repr(getattr(element, "key", None)) if mode == "key-ordered" else repr(element)

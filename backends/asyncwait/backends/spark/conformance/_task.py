@@ -47,7 +47,7 @@ class Assignment(Struct, frozen=True):
         plans: a broadcast of plans as bytes, one for each partition.
         real: the legs are played on the real clock.
         patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
-        works: a broadcast of what `ordered_wait` would do in each partition; None where rows are
+        works: a broadcast of the work of `ordered_wait` in each partition; None if rows are
             elements.
     """
 
@@ -59,7 +59,7 @@ class Assignment(Struct, frozen=True):
 
 
 def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
-    """Play the leg of this partition on `batches`; return what comes out."""
+    """Play the leg of this partition on `batches`; return its output."""
     from pyspark import TaskContext
 
     _freeze()
@@ -114,7 +114,7 @@ def read_reports(folder: Path) -> dict[int, LegReport]:
 
 
 def _await_quiet() -> None:
-    """Sleep until this process wakes when it wants to: the start of a task is a rush."""
+    """Sleep until this process wakes on time, because the start of a task is busy."""
     punctual = 0
     for _ in range(_MOST_NAPS):
         before = time.monotonic()
@@ -131,9 +131,9 @@ def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
 
 @cache
 def _freeze() -> None:
-    """Spare what was imported the full collection that PySpark's workers make after each task.
+    """Exclude the imported modules from the collection that PySpark's workers make after each task.
 
-    The first array imports pandas: before a leg begins, not in the middle of one.
+    The first array imports pandas: this happens before a leg begins, not during one.
     """
     rows = ElementRows()
     list(rows.decode(rows.encode([Record(0)])))

@@ -1,1 +1,1 @@
-"""DataFrames in, DataFrames out: how rows become calls, and results columns."""
+"""DataFrames in, DataFrames out: rows become calls, and results become columns."""

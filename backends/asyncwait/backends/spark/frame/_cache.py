@@ -1,6 +1,6 @@
 """Results that rows share by their values, and the caches of a worker process.
 
-A cached result refers to no row: it would keep the batch of input that the row came in.
+A cached result refers to no row: it would keep the input batch of the row in memory.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ from asyncwait.spec import Cache
 from asyncwait.toolkit import Store
 
 MOST = 8
-"""Tables and functions whose results a process keeps; the least recently used one goes first."""
+"""Number of tables and functions whose results a process caches; the least recently used goes."""
 
 K = TypeVar("K")
 
@@ -31,7 +31,7 @@ _lock = Lock()
 def lent(identity: bytes, make: Callable[[], K]) -> Generator[K]:
     """Lend a task the cache of its table or function, and take it back at the end.
 
-    Spark has a worker run one task after the other; two tasks at a time share nothing.
+    A Spark worker runs one task after the other; two tasks at a time share no cache.
     """
     with _lock:
         found = _caches.pop(identity, None)
@@ -75,13 +75,13 @@ NO_ROW = InputRow(None, pa.RecordBatch.from_pydict({}), 0, str)
 
 
 class _RowKey(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none of its own
-    """The key of a row in the order of keys; results come with the key, and so find their row."""
+    """The key of a row in the order of keys; results come with the key, which finds their row."""
 
     row: InputRow
 
 
 def record_of(row: InputRow, key: Iterable[Any] = ()) -> RowRecord:
-    """Return a row as the record whose results find it again."""
+    """Return a row as a record by which its results find the row again."""
     made = _RowKey(key)
     made.row = row
     return RowRecord(row, key=made)
@@ -108,7 +108,7 @@ def keyed_by_rows(cache: Cache) -> Cache:
 def _told_apart(key: Any) -> Any:
     """Return a key that differs for different instants.
 
-    In a zone where clocks are set back, Python takes two instants an hour apart for equal.
+    In a zone where clocks are set back, Python treats two instants an hour apart as equal.
     """
     if isinstance(key, tuple):
         return (type(key), *map(_told_apart, key))

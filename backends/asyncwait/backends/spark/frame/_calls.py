@@ -1,4 +1,4 @@
-"""The user's function, as the operator calls it: rows in, rows of the output out."""
+"""The user's function, as the operator calls it: input rows in, output rows out."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Sequence
@@ -33,13 +33,13 @@ from asyncwait.toolkit import (
 
 
 class Results:
-    """Makes output rows of what the function gives: one, or with `many` a collection of them.
+    """Makes output rows of the results of the function: one result, or with `many` a collection.
 
     Args:
-        many: the function gives a collection for each row.
+        many: the function returns a collection for each row.
         fold: how names of fields are compared.
-        tells_errors: there is one column more, which is null for results.
-        keeps: the rows keep what was given, for `on_result`.
+        tells_errors: the output has an error column, which is null for results.
+        keeps: the output rows keep the result of the function, for `on_result`.
     """
 
     def __init__(
@@ -56,25 +56,25 @@ class Results:
         self._names = tuple(schema.names)
         self._fold = fold
         self.many = many
-        """Whether the function gives a collection for each row."""
+        """Whether the function returns a collection for each row."""
         self._keeps = keeps
         self.end = (None,) if tells_errors else ()
-        """The fields behind those of a result."""
+        """The fields behind the fields of a result."""
         self._taken = _taking(columns, self.end)
 
     def of(self, row: InputRow, given: Any) -> Any:
-        """Return the output row of `row`, for which the function, or a handler, gives `given`.
+        """Return the output row of `row`, for which the function, or a handler, returned `given`.
 
-        With `many` there are several, made while they are read, because the operator reports what
-        that raises. It also reports a result that is no collection.
+        With `many` it returns several, made while they are read, because the operator reports
+        errors of reading. The operator also reports a result that is no collection.
 
         Raises:
-            SchemaMismatch: the result does not fit the schema, or is none.
+            SchemaMismatch: the result does not fit the schema, or is no result.
         """
         if not self.many:
             return self._one(row, given)
         if isinstance(given, dict):
-            return WholeDict(given)  # Its keys are no results.
+            return WholeDict(given)  # The keys of a mapping are no results.
         if not is_collection(given):
             return settled("fn", given)
         return (self._one(row, each) for each in given)
@@ -164,19 +164,19 @@ def _finish(resume: Callable[[Any], object], outcome: Any) -> Any:
 
 
 class RowFunction:
-    """The user's function as a function of input rows: the one pipeline of all jobs on Spark.
+    """The user's function as a function of input rows: the common pipeline of all jobs on Spark.
 
-    Its stages, each of which a job may lack: rows that the journal holds are not called for; a
-    batch has one call; results become output rows; the journal gets them before anything else.
+    Its stages, each of which a job may lack: rows whose results are in the journal need no call; a
+    batch has one call; results become output rows; the journal stores them before any other step.
 
     Args:
         parts: the parts of the user's function.
-        results: makes output rows of what the function returns.
+        results: makes output rows of the function's results.
         blocks: whether the function blocks, so that threads call it.
         batched: whether one call serves a list of rows.
         payloads: the entries of the journal; None without a journal.
         sharing: the cache of the task, whose results belong to no row; None without a cache.
-        limited: whether the limits of the job read what calls cost.
+        limited: whether the limits of the job read the costs of calls.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class RowFunction:
         return self._run(self._fn, self._steps(rows))
 
     async def _await_row(self, row: InputRow) -> Any:
-        """Do as the stages of `_row` do, which would cost each row of a coroutine function 6 %."""
+        """Do the stages of `_row`, which would cost each row of a coroutine function 6 %."""
         source = row if self._sharing is None else self._sharing.count_call()
         returned = await self._await(row.value)
         if type(returned) is Cost:
@@ -244,7 +244,7 @@ class RowFunction:
         return self._keep(row, self._results.of(row, returned))
 
     def _batch(self, rows: Sequence[InputRow]) -> Steps:
-        """Call for the rows that the journal lacks; an error of the call fails these rows alone."""
+        """Call for the rows that the journal lacks; an error of the call fails only these rows."""
         called = [row for row in rows if row.found is None]
         if len(called) == len(rows):
             return self._priced(self._outputs, rows, (yield [row.value for row in rows]))
@@ -276,7 +276,7 @@ class RowFunction:
         return self._payloads.read(row)
 
     def _timed_out(self, row: InputRow) -> Any:
-        """Return what the handler gives, or what the journal holds; None for nothing."""
+        """Return the handler's results, or the journal's result; None for none."""
         if row.found is not None:
             return self._read(row)
         given = None if self._on_time is None else self._on_time(row.value)
@@ -303,13 +303,13 @@ def failure_handler(
     """Return the failure handler of rows; see `asyncwait.spec.FailureHandler`.
 
     Args:
-        on_error: "fail", "skip", "column", a function of the value and the error, or None for what
-            the function's own handler says.
+        on_error: "fail", "skip", "column", a function of the value and the error, or None for
+            the function's own handler.
         parts: of the user's function.
-        results: what is made of what a handler gives.
+        results: makes output rows of the handler's results.
         keep: receives each failure first.
 
-    A journal that can't be written fails the task: leaving such rows out would call for them again
+    A journal that can't be written fails the task: dropping such rows would call for them again
     and again. The journal notes a result that is too long for it.
     """
     asked = parts.failure if on_error is None else on_error
@@ -331,10 +331,10 @@ def failure_handler(
 
 
 def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
-    """Return `retry` for functions of rows; its predicates are asked of what the user's own gives.
+    """Return `retry` for functions of rows; its predicates take the results of the user's function.
 
-    A result that does not fit, or can't be stored, is no reason to call again; and what
-    was completed is not judged twice.
+    A result that does not fit, or can't be stored, causes no further call; and a
+    completed result is not judged twice.
     """
     if retry is None:
         return None

@@ -23,25 +23,25 @@ _OR_ANNOTATION = (
 
 
 def schema_of(schema: Any, fn: Any, *, many: bool) -> sql.StructType:
-    """Return what `schema` says, or else the annotation of what `fn` returns.
+    """Return the columns of `schema`, or else of the annotation of the return value of `fn`.
 
     Args:
         schema: DDL, a StructType, or None.
         fn: the user's function.
-        many: it returns many results, of which the annotation says one.
+        many: it returns many results, of which the annotation describes one.
 
     Raises:
-        InvalidConfig: it says no columns.
+        InvalidConfig: neither describes columns.
     """
     found = _from_annotation(fn, many=many) if schema is None else schema
     return declared("schema", found, f"{_COLUMNS}{_OR_ANNOTATION}")
 
 
 def declared(what: str, given: Any, expected: str = _COLUMNS) -> sql.StructType:
-    """Return the columns that DDL or a StructType says.
+    """Return the columns of DDL or a StructType.
 
     Raises:
-        InvalidConfig: it says no columns.
+        InvalidConfig: `schema` describes no columns.
     """
     found = _from_ddl(what, given) if isinstance(given, str) else given
     if not isinstance(found, sql.StructType) or not found.fields:
@@ -50,17 +50,17 @@ def declared(what: str, given: Any, expected: str = _COLUMNS) -> sql.StructType:
 
 
 Fold: TypeAlias = Callable[[str], str]
-"""Returns the same text for all names that Spark takes for one column; it can be pickled."""
+"""Returns the same text for all names that Spark treats as one column; it can be pickled."""
 
 
 def folding(session: Any) -> Fold:
-    """Return how the session compares names of columns."""
+    """Return the function by which the session compares names of columns."""
     given = session.conf.get("spark.sql.caseSensitive", "false")
     return str if given.strip().lower() == "true" else str.lower  # as Spark reads it
 
 
 def require_different(names: Iterable[str], what: str, fold: Fold) -> None:
-    """Refuse columns that Spark takes for one."""
+    """Refuse several columns that Spark treats as one."""
     seen: set[str] = set()
     for name in names:
         if fold(name) in seen:
@@ -71,7 +71,7 @@ def require_different(names: Iterable[str], what: str, fold: Fold) -> None:
 def _from_ddl(what: str, text: str) -> Any:
     try:
         return sql.StructType.fromDDL(text)
-    except Exception as error:  # of the JVM's parser, in many classes
+    except Exception as error:  # errors of the JVM's parser have many classes
         raise unreadable(what, text, error) from error
 
 
@@ -87,7 +87,7 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
         target = fn.__call__
     try:
         returned = typing.get_type_hints(target).get("return")
-    except Exception:  # a name that is nowhere defined
+    except Exception:  # an undefined name
         return None
     if many and typing.get_origin(returned) in _COLLECTIONS:
         returned = typing.get_args(returned)[0]
@@ -95,7 +95,7 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
         return None
     try:
         kind = kinds.type_info(returned)
-    except Exception:  # no class that has fields
+    except Exception:  # not a class with fields
         return None
     found = _sql_type("schema", kind)[0] if isinstance(kind, _WITH_FIELDS) else None
     _forget(kind)
@@ -103,7 +103,7 @@ def _from_annotation(fn: Any, *, many: bool) -> Any:
 
 
 def _forget(kind: Any) -> None:
-    """Take away what msgspec notes on classes: those of a script travel whole, and that can't."""
+    """Remove msgspec's notes from classes: pickles of a script's classes can't hold the notes."""
     cls = getattr(kind, "cls", None)
     if isinstance(cls, type) and "__msgspec_cache__" in vars(cls):
         del cls.__msgspec_cache__  # type: ignore[attr-defined]
@@ -218,25 +218,26 @@ ERROR = sql.StructType(
         sql.StructField("attempts", sql.IntegerType(), nullable=False),
     ]
 )
-"""The error column: the class of what the call raised, the whole error, and how many
-calls there were."""
+"""The error column: the class of the call's error, the complete error, and the number of
+calls.
+"""
 
 ERROR_TYPE = _arrow_type("error", ERROR)
-"""The same, as Arrow has it."""
+"""The error column as an Arrow type."""
 
 
 _LONGEST = 20_000
-"""Characters of a setting that are kept; of a longer one a digest of all stands behind them."""
+"""Characters of a setting that are stored; a longer setting ends with a digest of all of it."""
 
 
 class Call(Struct, frozen=True):
     """The argument of the function, and the columns of its results.
 
     Args:
-        given: the columns that the function is given.
-        is_value: it is given the one column as it is, not a Row.
-        results: the columns of what it gives.
-        many: it gives a collection of them.
+        given: the columns of the argument.
+        is_value: the argument is the value of the one column, not a Row.
+        results: the columns of the results.
+        many: the function returns a collection of results.
         zone: name of the time zone of the session.
     """
 
@@ -247,10 +248,11 @@ class Call(Struct, frozen=True):
     zone: str
 
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """Return all by which another call would be made, or its result be another one.
+        """Return all settings that change the call or its result.
 
-        Whether a column of the input may be null is nothing that the function is given. The time
-        zone counts where instants are read: as they are given, and in results that say none.
+        Whether a column of the input may be null does not count, because the function does not see
+        it. The time zone counts where instants are read: in the argument, and in results without a
+        zone.
         """
         given = _spark_columns(self.given, nulls=False)
         named = {
@@ -280,7 +282,7 @@ def _spark_columns(fields: Iterable[sql.StructField], *, nulls: bool) -> str:
 
 
 def _spark(kind: sql.DataType, nulls: bool) -> str:  # noqa: FBT001 - as in `_arrow`
-    """Return a text that is another one for another type; with `nulls` also for other nulls."""
+    """Return a text that differs for different types; with `nulls` also for other nullability."""
     match kind:
         case sql.StructType():
             return f"struct<{_spark_columns(kind.fields, nulls=nulls)}>"
@@ -296,7 +298,7 @@ def _spark(kind: sql.DataType, nulls: bool) -> str:  # noqa: FBT001 - as in `_ar
 
 
 def arrow_columns(fields: Iterable[pa.Field], *, nulls: bool) -> str:
-    """Return a text that is another one for other columns, as Arrow has them."""
+    """Return a text that differs for different columns of Arrow."""
     columns = [
         f"{_quoted(field.name)} {_or_null(_arrow(field.type, nulls), field.nullable, nulls)}"
         for field in fields
@@ -328,7 +330,7 @@ def _quoted(name: str) -> str:
 
 
 def require_values(fields: Iterable[sql.StructField]) -> None:
-    """Refuse columns of which Python has no values, before a job fails with them."""
+    """Refuse columns that have no Python values, before a job fails with them."""
     for field in fields:
         for kind in all_types(field.dataType):
             if (why := _no_value(kind)) is not None:
@@ -336,7 +338,7 @@ def require_values(fields: Iterable[sql.StructField]) -> None:
 
 
 def require_keys(fields: Iterable[sql.StructField]) -> None:
-    """Refuse columns whose values are no keys of a cache, before a job fails with them."""
+    """Refuse columns whose values can't be keys of a cache, before a job fails with them."""
     for field in fields:
         if not isinstance(field.dataType, _COMPARABLE):
             kind = field.dataType.simpleString()

@@ -14,27 +14,27 @@ from asyncwait.toolkit import cause_or_self
 class SchemaMismatch(AsyncWaitError, TypeError):
     """A result does not fit the schema: its fields, or the type of a value.
 
-    It is no error that another attempt would mend, so that `retry` passes it over.
+    `retry` ignores it, because another attempt would not help.
     """
 
 
 class TooManyFailed(AsyncWaitError):
-    """More rows of a task have failed for good than `fail_after` allows: see `Share`.
+    """More rows of a task have finally failed than `fail_after` allows: see `Share`.
 
     The message has the share, the counts, and the most frequent causes.
     """
 
 
 class UnreadableRow(AsyncWaitError, ValueError):
-    """A row can't be given to the function: the bytes of a text are not UTF-8."""
+    """A row has no Python values: the bytes of a text are not UTF-8."""
 
 
 class EvaluatedTwice(UserWarning):
-    """An action evaluates its input twice, so that each row is called for twice.
+    """An action evaluates its input twice, so that each row is called twice.
 
-    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first. It is not
-    noticed on Spark Connect, in actions of RDDs such as `foreach`, nor where a DataFrame is in a
-    union with itself.
+    So do `orderBy`, `repartitionByRange` and some joins, which sample their input first. The
+    warning is missing on Spark Connect, in actions of RDDs such as `foreach`, and for a union of a
+    DataFrame with itself.
     """
 
 
@@ -45,7 +45,7 @@ def told_of(error: OperatorError) -> dict[str, Any]:
 
 
 def cause_behind(error: OperatorError) -> str:
-    """Return the cause that a failed row counts for; a stored failure counts as at first."""
+    """Return the cause under which a failed row counts; a stored failure keeps its first cause."""
     cause = cause_or_self(error)
     if isinstance(error, CallTimedOut) and cause is not error:
         return f"{kind_of(error)} ({cause_of(cause)})"
@@ -53,20 +53,20 @@ def cause_behind(error: OperatorError) -> str:
 
 
 class Share(Struct, frozen=True):
-    """The share of a task's rows that may fail for good: `fail_after=Share(0.05, of=1000)`.
+    """The share of a task's rows that may finally fail: `fail_after=Share(0.05, of=1000)`.
 
     A task fails as soon as a row fails, at least `of` of its rows are decided, and more than this
-    share of them has failed; and at its end, if that is so then. Each task counts its own rows, so
-    one with fewer than `of` is never ended early. A row has failed for good when `on_error` is
-    asked about it, whatever comes of that. What a journal has counts as well: results as rows that
-    are decided, and the failures that it keeps as rows that have failed.
+    share of them has failed; the task is also checked at its end. Each task counts its own rows, so
+    a task with fewer than `of` rows never fails early. A row has finally failed when `on_error` is
+    called for it, whatever it returns. Rows from a journal count as well: stored results as decided
+    rows, and stored failures as failed rows.
 
-    A job ends with its first task that fails. A cluster makes several attempts at that before
-    (`spark.task.maxFailures`, 4), each of which calls again; not for what is in a journal.
+    The first failed task ends the job. A cluster first makes several attempts at the task
+    (`spark.task.maxFailures`, 4), each of which calls again, except for results in a journal.
 
     Args:
-        share: of the rows that are decided; 0 for none.
-        of: rows that have to be decided before anything is judged.
+        share: of the decided rows; 0 for none.
+        of: number of decided rows before a task can fail early.
 
     Raises:
         InvalidConfig: an argument is out of its range.

@@ -1,4 +1,4 @@
-"""Rows that have failed for good: how many there are, and which of them a journal keeps."""
+"""Rows that have finally failed: their number, and those that a journal stores."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,15 +15,15 @@ from asyncwait.spec import CallFailed, OperatorError, Retry
 from asyncwait.spec.limits import NotCalled
 
 _MOST_CAUSES = 1_000
-"""Different ones that a task tells apart: a function may make a class for each error."""
+"""Number of causes that a task distinguishes: a function may make a class for each error."""
 
 
 class FailedRows:
-    """Counts the rows of a task that have failed for good, whatever becomes of them.
+    """Counts the rows of a task that have finally failed, whatever their treatment.
 
     Args:
-        allowed: how many may fail; None for any number.
-        decided: returns how many rows are decided; it is called on the loop.
+        allowed: number of rows that may fail; None for any number.
+        decided: returns the number of decided rows; called on the loop.
     """
 
     def __init__(self, allowed: Share | None = None, decided: Callable[[], int] = int) -> None:
@@ -37,23 +37,23 @@ class FailedRows:
         return dict(self._causes)
 
     def behind(self, keep: Callable[[InputRow, OperatorError], Any]) -> Callable[..., None]:
-        """Return what is shown each failure once `keep` has seen it.
+        """Return a function that receives each failure after `keep`.
 
-        It raises `TooManyFailed` where it is one too many.
+        It raises `TooManyFailed` for a failure too many.
         """
 
         def seen(row: InputRow, error: OperatorError) -> None:
             keep(row, error)
             self._count(cause_behind(error))
-            self.judge(1)  # which is not decided yet
+            self.judge(1)  # this row is not decided yet
 
         return seen
 
     def judge(self, more: int = 0) -> None:
-        """Require that not too many rows have failed.
+        """Check that not too many rows have failed.
 
         Raises:
-            TooManyFailed: more have failed than may.
+            TooManyFailed: more rows have failed than allowed.
         """
         if (allowed := self._allowed) is None:
             return
@@ -71,7 +71,7 @@ class FailedRows:
 
 
 class Failures:
-    """Keeps what no further call would mend, if the journal is to have that."""
+    """Stores failures that no further call would change, if the journal stores failures."""
 
     def __init__(self, attempt: Attempt, retry: Retry | None, *, keeps_all: bool = False) -> None:
         self._attempt = attempt
@@ -79,10 +79,10 @@ class Failures:
         self._may_pass = transient if retry is None else retry.on_error
 
     def keep(self, row: InputRow, error: OperatorError) -> None:
-        """See to it that a failure is in the journal; tell of one from there as it was told then.
+        """Store a failure in the journal; describe a failure from the journal as at first.
 
         Raises:
-            JournalError: it can't be kept.
+            JournalError: the failure can't be stored.
         """
         cause = error.__cause__
         if isinstance(cause, KeptFailure):
@@ -102,5 +102,5 @@ class Failures:
             if not isinstance(error, CallFailed) or is_open(cause):
                 return False
             return not self._may_pass(cause)  # type: ignore[arg-type]
-        except Exception:  # The predicate's own slip, of which the operator has told.
+        except Exception:  # An error of the predicate, which the operator has reported.
             return False

@@ -1,4 +1,4 @@
-"""Rows that were completed before: how they are found in a journal, and how results get there."""
+"""Rows that were completed before: finding them in a journal, and storing results there."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
@@ -27,15 +27,15 @@ from asyncwait.spec import InvalidConfig, Retry
 
 
 def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | None:
-    """Return the journal of the option `journal`; a path is one for the present function.
+    """Return the journal of the option `journal`; a path means a journal of the present function.
 
     Args:
         asked: a Journal, a path, or None for none.
         fn: the user's function; its name is the job then; see `version_of`.
-        retry: whose `on_result` says which results count, as the function does.
+        retry: its `on_result` decides which results are stored, as the function does.
 
     Raises:
-        InvalidConfig: it is neither, or `fn` has no version that can be told.
+        InvalidConfig: it is neither, or `fn` has no determinable version.
     """
     if asked is None or isinstance(asked, Journal):
         return asked
@@ -54,17 +54,17 @@ def _name_of(fn: Any) -> str:
 
 
 class Keys:
-    """Makes the key of each row of a partition, and looks whether it was completed.
+    """Makes the key of each row of a partition, and finds its stored result.
 
-    Equal rows are told apart by how many of them came before, so that each is called once.
+    Equal rows are distinguished by the number of equal rows before, so that each is called once.
 
-    A key says what is called: values, and the types of all of them as they come, the time zone of
-    instants included; and what is made of its result: schema, `many`, and all settings.
+    A key covers the call: values, and the types of all of them as they arrive, with the time zone
+    of instants; and the use of its result: schema, `many`, and all settings.
 
     Args:
-        attempt: the journal, open.
-        many: the function gives several rows for each.
-        batch: which query and micro-batch this is; empty if it is none.
+        attempt: the open journal.
+        many: the function returns several results for each row.
+        batch: names the query and micro-batch; empty outside of streams.
     """
 
     def __init__(
@@ -85,12 +85,12 @@ class Keys:
         self._seen: dict[bytes, int] = {}
 
     def look(self, rows: Sequence[InputRow]) -> None:
-        """Write its key on each of `rows`, of one batch, and what its call gave, if it is there."""
+        """Set the key of each of `rows`, of one batch, and its stored outcome, if it has one."""
         if not rows:
             return
         if (schema := rows[0].batch.schema) != self._schema:
             given = arrow_columns([schema.field(name) for name in self._names], nulls=False)
-            # A digest of all that: what each row adds has room in one block of the hash then.
+            # A digest of all settings: then the data of each row fits into one block of the hash.
             self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
         for row, key, found in zip(rows, keys, self._attempt.outcomes(keys), strict=True):
@@ -106,11 +106,11 @@ class Keys:
 
 
 _RULE = "row 2"
-"""Version of the keys of rows; another number whenever they change."""
+"""Version of the keys of rows; a new number whenever they change."""
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a class of its own, as those of bs4, pandas or pendulum, as its base's."""
+    """Return a value of a derived class, as of bs4, pandas or pendulum, as a value of its base."""
     match value:
         case str():
             return str.__str__(value)
@@ -126,12 +126,13 @@ def _plain(value: Any) -> Any:
 
 
 ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
-"""Two values of one type have two texts, also where a function would see no more than the order of
-a map: fields of structs come in the order of their type."""
+"""Two values of one type have two texts, even if a function would see only another order of a map:
+fields of structs come in the order of their type.
+"""
 
 
 class Payloads:
-    """Entries of a journal: the rows that the call of each row gave."""
+    """Entries of a journal: the rows that the call of each row returned."""
 
     def __init__(
         self,
@@ -150,11 +151,11 @@ class Payloads:
         self._decoder: Any = msgspec.msgpack.Decoder(list[fields] | int)
 
     def read(self, row: InputRow) -> Any:
-        """Return what its call gave.
+        """Return the stored result of a row.
 
         Raises:
-            EntryTooLarge: it was completed, and is too long to be kept.
-            KeptFailure: it has failed for good.
+            EntryTooLarge: the call was completed, and its result is too long to be stored.
+            KeptFailure: the call has finally failed.
         """
         if isinstance(row.found, Failure):
             raise KeptFailure(row.found)
@@ -165,13 +166,13 @@ class Payloads:
         return rows if self._many else rows[0]
 
     def keep(self, row: InputRow, given: Any) -> Any:
-        """Return what a call gives, when it is in the journal."""
+        """Return the result of a call once it is in the journal."""
         if type(given) is OutputRow and self._again is None and not self._end:  # as nearly all are
             self._add(row.key, ENCODER.encode((given.fields,)))
             return given
         if self._many and not isinstance(given, OutputRow) and hasattr(given, "__iter__"):
             if isinstance(given, dict | str | bytes):
-                return given  # The operator says what is wrong with it.
+                return given  # The operator reports its fault.
             given = tuple(given)
         rows = given if isinstance(given, tuple) else (given,)
         if all(isinstance(each, OutputRow) for each in rows) and not (
@@ -198,7 +199,7 @@ class Payloads:
 
 
 def python_type(kind: pa.DataType) -> Any:
-    """Return the type of the values that a column of that kind takes; see `Column.take`."""
+    """Return the type of the values that a column of this kind takes; see `Column.take`."""
     if types.is_list(kind) or types.is_large_list(kind):
         return list[python_type(kind.value_type) | None]  # type: ignore[misc]
     if types.is_map(kind):

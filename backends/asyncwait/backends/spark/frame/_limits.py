@@ -37,7 +37,7 @@ class DriverLimits(Struct, frozen=True):
     """The ledger of a job at the driver; it travels to the workers.
 
     Args:
-        endpoint: of the driver. Its secret says which limits are meant.
+        endpoint: of the driver. Its secret identifies the limits.
     """
 
     endpoint: Endpoint
@@ -48,7 +48,7 @@ class DriverLimits(Struct, frozen=True):
 
 
 class ProcessLimits(Struct, frozen=True):
-    """The share of a slot, which its tasks use one after the other, in one process of a worker."""
+    """The share of a slot, which its tasks use one after the other, in one worker process."""
 
     key: bytes
     limits: Sequence[AnyLimit] = ()
@@ -60,7 +60,7 @@ class ProcessLimits(Struct, frozen=True):
 
 
 _MOST_SHARES = 64
-"""Jobs of which a process remembers the share."""
+"""Number of jobs whose shares a process remembers."""
 
 _SHARES: dict[bytes, Limits] = {}
 
@@ -76,7 +76,7 @@ class _AtDriver:
         return f"the driver at {self._endpoint.host}:{self._endpoint.port}"
 
     def exchange(self, told: Told) -> Reply:
-        """Report calls, and return the answer; an OSError says that the driver can't be reached."""
+        """Report calls, and return the answer; an OSError means that no driver can be reached."""
         try:
             if self._stream is None:
                 self._stream = connect(self._endpoint, _PATIENCE)
@@ -87,7 +87,7 @@ class _AtDriver:
             raise
 
     def close(self) -> None:
-        """Have the driver know that no call runs any more."""
+        """Report to the driver that no call runs any more."""
         stream, self._stream = self._stream, None
         if stream is not None:
             stream.close()
@@ -145,8 +145,8 @@ class Kept(Struct, frozen=True):
     """The limits of one task; they travel to the workers.
 
     Args:
-        limits: of its calls; together with others', where `together` is given.
-        together: tells where others tell theirs; None if the task has these limits to itself.
+        limits: of its calls; the task shares them with others if `together` is set.
+        together: opens the shared ledger; None if the task has these limits to itself.
     """
 
     limits: tuple[AnyLimit, ...] = ()
@@ -159,9 +159,9 @@ class Ceilings(Struct, frozen=True):
     """Options that limit the calls of a job; see `asyncwait.backends.spark.ordered_wait`.
 
     Args:
-        limits: a list of them, or what has a `ledger`.
+        limits: a list of them, or an object with a `ledger`.
         calls_per_second: the same as a `Limit` of calls.
-        max_tasks: which share the limits out between them.
+        max_tasks: number of tasks that share the limits out between them.
     """
 
     limits: Any
@@ -186,13 +186,13 @@ class Ceilings(Struct, frozen=True):
         """Return the capacity of one task, and its limits.
 
         Args:
-            df: its session tells who can keep them.
-            capacity: what a task may have without these ceilings.
-            on_hosts: whether call hosts make the calls: each machine counts those of its hosts.
+            df: its session determines the keeper of the limits.
+            capacity: the capacity of a task without these options.
+            on_hosts: whether call hosts make the calls: each machine counts the calls of its hosts.
 
         Raises:
-            InvalidConfig: they are no limits; several DataFrames could not share them; there are
-                more tasks than calls; or the number of tasks is unknown.
+            InvalidConfig: the limits are invalid; several DataFrames could not share them; there
+                are more tasks than calls; or the number of tasks is unknown.
         """
         asked = self._asked()
         together = self.limits if hasattr(self.limits, "ledger") else None
@@ -243,7 +243,7 @@ class Ceilings(Struct, frozen=True):
         limits = tuple(_share(each, tasks) for each in asked)
         if self.max_in_flight is not None:
             capacity = min(capacity, self.max_in_flight // tasks)
-        # Spark has a process of a worker run one task after the other.
+        # A worker process of Spark runs one task after the other.
         in_process = ProcessLimits(token_bytes(16), limits)
         return capacity, Kept(limits, in_process, f"{tasks} tasks, which have a share each")
 
@@ -272,7 +272,7 @@ def _share(limit: AnyLimit, tasks: int) -> AnyLimit:
 def _slots(df: Any) -> int:
     try:
         return int(df.sparkSession.sparkContext.defaultParallelism)
-    except Exception as error:  # Connect has no such thing, and says so in a class of its own.
+    except Exception as error:  # Connect has none, and raises its own class of errors.
         expected = "given: this session does not tell how many tasks run at a time"
         raise InvalidConfig.of("max_tasks", None, expected) from error
 

@@ -19,7 +19,7 @@ from asyncwait.spec.texts import one_line
 
 
 def missing_modules(fn: Any) -> set[str]:
-    """Return the modules to which `fn` refers, and which are no part of an installation."""
+    """Return the modules to which `fn` refers, and which belong to no installation."""
     referring = _Referring(io.BytesIO())
     referring.dump(fn)
     return {name for name in referring.names if not _is_installed(name)}

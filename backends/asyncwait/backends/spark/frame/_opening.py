@@ -41,7 +41,7 @@ from asyncwait.toolkit import (
 class Options(Struct, frozen=True):
     """Options of a task; see `asyncwait.backends.spark.ordered_wait`.
 
-    `endpoint` is where it tells how far it is. With `once` a row that has failed is decided, too.
+    The task reports its progress to `endpoint`. With `once` a failed row is decided, too.
     """
 
     mode: Mode
@@ -164,10 +164,10 @@ class Opening:
 
 
 def _as_key(cell: Any) -> Any:
-    """Return a key that is equal where Spark takes cells for equal: to it all NaN are one."""
+    """Return a key that is equal where Spark treats cells as equal, such as all NaN."""
     match cell:
         case float() if isnan(cell):
-            return nan  # the one object, which is equal to itself where it is looked up
+            return nan  # one shared object, which equals itself in a lookup
         case list():
             return [_as_key(each) for each in cell]
         case dict():

@@ -46,8 +46,8 @@ class FramePlan:
     """The plan of an operator: its columns and its work.
 
     Raises:
-        InvalidConfig: there is no such column, or one of that name already; or the function can't
-            travel to the workers.
+        InvalidConfig: a column does not exist, or an output column exists already; or the function
+            can't travel to the workers.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class FramePlan:
         if options.mode == "key-ordered" and not keys:
             raise InvalidConfig.of("key", None, "a column: rows of equal keys wait for each other")
         self.output = self._columns_out(options.error_column)
-        """The columns that go out."""
+        """The output columns."""
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
         call = Call(self._fields(given, spelled), one, results, options.many, zone)
         require_values(call.given)
@@ -149,10 +149,10 @@ def require_frame(df: Any) -> None:
 def names_of(
     what: str, given: Any, names: Sequence[str], where: str = "df", *, fold: Fold
 ) -> tuple[str, ...]:
-    """Return columns by the names that the DataFrame, or what else has them, has for them.
+    """Return columns by their names in the DataFrame, or another owner of columns.
 
     Raises:
-        InvalidConfig: it has no such column, or several; `where` says what it is.
+        InvalidConfig: the owner has no such column, or several; `where` describes the owner.
     """
     given = names if given is None else given
     if isinstance(given, str) or not isinstance(given, Sequence):
@@ -171,7 +171,7 @@ def names_of(
 
 
 def odd_names(names: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the names if `mapInArrow` would take one of them for a path; else None."""
+    """Return the names if `mapInArrow` would treat one of them as a path; else None."""
     return names if any("." in name or "`" in name for name in names) else None
 
 
@@ -180,13 +180,13 @@ def quoted(name: str) -> str:
 
 
 def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> DataFrame:
-    """Return what `work`, which has a `run` and maybe `names`, makes of the partitions of `df`.
+    """Return the result of `work`, which has a `run` and maybe `names`, on the partitions of `df`.
 
     Args:
-        df: its columns are those that `work` needs, in that order.
+        df: its columns are the input of `work`, in that order.
         work: travels to the workers.
-        name: which the plan of Spark and its pages show.
-        columns: of what it makes.
+        name: shown in the plan of Spark and on its pages.
+        columns: of the result.
     """
     carried: Any = AsPickled(pickled(work, name))
 
@@ -210,7 +210,7 @@ def _cast(df: DataFrame, schema: Any) -> DataFrame:
 
 
 _ODD = (sql.YearMonthIntervalType, sql.CalendarIntervalType, sql.NullType)
-"""Types of which Arrow has no values in Python, so that text travels; or only nulls."""
+"""Types for which Arrow has no Python values, so that text travels; or only nulls."""
 
 
 def _loose(kind: Any, text: sql.DataType | None = None) -> Any:
@@ -227,9 +227,9 @@ def _loose(kind: Any, text: sql.DataType | None = None) -> Any:
 
 
 class AsPickled(Struct):
-    """Something as it was when it was pickled; so it arrives, and what is kept of it is its own.
+    """An object frozen at pickling time: later changes do not travel.
 
-    A session of Connect would pickle it anew for each action, with what has changed since.
+    A session of Connect would otherwise pickle it anew for each action, with its changes.
     """
 
     pickled: bytes
@@ -239,10 +239,10 @@ class AsPickled(Struct):
 
 
 def pickled(work: Any, what: str) -> bytes:
-    """Return how something travels to the workers; what can't is refused before a job fails.
+    """Return the pickle of an object for the workers; refuse other objects before a job fails.
 
     Raises:
-        InvalidConfig: it can't; `what` says what it is.
+        InvalidConfig: it can't be pickled; `what` describes it.
     """
     try:
         return cloudpickle.dumps(work)  # type: ignore[no-any-return]
@@ -255,8 +255,8 @@ def pickled(work: Any, what: str) -> bytes:
 
 
 def identity_of(things: Any, what: str) -> bytes:
-    """Return a digest of how something travels; see `pickled`.
+    """Return a digest of the pickle of an object; see `pickled`.
 
-    What is kept of a table or a function is found again by it: others travel as other bytes.
+    The cache of a table or a function is found by this digest: another object has other bytes.
     """
     return blake2b(pickled(things, what), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""Rows of a partition: as the function is given them, and with its results behind them."""
+"""Rows of a partition: as arguments of the function, and with its results as further columns."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
@@ -17,7 +17,7 @@ from asyncwait.spec.texts import shown
 
 
 class InputRow(Struct, eq=False, gc=False):
-    """One row on its way: what the function is given of it, and where the rest of it lies.
+    """One input row: the argument of the function, and the place of its other columns.
 
     Args:
         name: returns the name of the row in errors, from the index.
@@ -40,7 +40,7 @@ class InputRow(Struct, eq=False, gc=False):
 
 
 class RowRecord(Record, frozen=True):
-    """A row as a record; errors call it a row, as users have rows."""
+    """A row as a record; errors call it a row, as users do."""
 
     def __str__(self) -> str:
         return f"row {self.value!r}"
@@ -50,8 +50,8 @@ class OutputRow(Struct, frozen=True, gc=False):
     """An output row.
 
     Args:
-        fields: of the result, one for each column that the schema names.
-        given: the result as the function gave it, for `retry.on_result`.
+        fields: of the result, one for each column of the schema.
+        given: the result as the function returned it, for `retry.on_result`.
     """
 
     source: InputRow
@@ -63,7 +63,7 @@ class OutputRow(Struct, frozen=True, gc=False):
 
 
 class Around:
-    """A function of rows round another one, whose hooks and handlers it has."""
+    """A function of rows around another function, with that function's hooks and handlers."""
 
     def __init__(self, of_rows: Any) -> None:
         self._of_rows = of_rows
@@ -76,12 +76,12 @@ class Shape(Struct, frozen=True):
     """The columns of input and output, by name.
 
     Args:
-        given: what the function is given: several as a Row, or a single one as it is.
+        given: the columns of the argument: several as a Row, or the value of a single column.
         spelled: names of these columns in a Row, as the user spells them; None for the same.
         fold: how names of fields of results are compared.
-        carried: go out as they came, without becoming Python's.
-        key: tells rows apart in errors; None for where they stand.
-        partition: number of the partition, for that.
+        carried: columns that go out unchanged, without conversion to Python.
+        key: identifies rows in errors; None for their places.
+        partition: number of the partition, for these places.
     """
 
     given: tuple[str, ...] | str
@@ -132,7 +132,7 @@ class FrameRows:
         """Return the values of a column.
 
         Raises:
-            UnreadableRow: one holds a text that is not UTF-8, as Spark's casts from binary do.
+            UnreadableRow: a text is not UTF-8, as after Spark's casts from binary.
         """
         column = batch.column(name)
         try:
@@ -162,7 +162,7 @@ class FrameRows:
         return name
 
     def encode(self, rows: Sequence[OutputRow]) -> pa.RecordBatch:
-        """Return `rows` as a batch: what is carried, and the results behind it."""
+        """Return `rows` as a batch: the carried columns, and the results behind them."""
         results = self._results(rows)
         if not self._shape.carried:
             return results
@@ -182,7 +182,7 @@ class FrameRows:
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _carried(self, rows: Sequence[InputRow]) -> pa.RecordBatch:
-        """Return the carried columns; rows that follow each other in the input stay as they lie."""
+        """Return the carried columns; rows in input order are not copied."""
         names = list(self._shape.carried)
         pieces = []
         for _, group in groupby(rows, key=lambda row: id(row.batch)):
@@ -198,13 +198,13 @@ class FrameRows:
 
 @cache
 def row_class(names: tuple[str, ...]) -> type[Row]:
-    """Return a class of Rows of these columns.
+    """Return a class of Rows with these columns.
 
-    Each Row of pyspark is given its columns, in Python, and looks them up in a list: that was a
+    pyspark sets the columns of each Row in Python, and looks them up in a list: that took a
     third of the time of a row whose call returns at once.
     """
     fields: dict[str, Any] = {"__fields__": names, "__doc__": Row.__doc__}
-    for index, name in reversed([*enumerate(names)]):  # of columns of one name the first counts
+    for index, name in reversed([*enumerate(names)]):  # of equal names the first counts
         if not hasattr(Row, name):
             fields[name] = property(partial(_cell, index))
     return type("Row", (Row,), fields)

@@ -40,11 +40,11 @@ class Enrichment(Struct, frozen=True):
 
     Args:
         fn: the user's function, or its class.
-        zone: name of the time zone of timestamps that say none.
-        names: of the columns, where those that come with the rows are made up; None if they are
+        zone: name of the time zone for timestamps without a zone.
+        names: of the columns, if the names that come with the rows are made up; None if they are
             the true ones.
-        identity: of all on which it depends what a cache keeps.
-        evaluations: count the tasks that have ended; None where the driver does not listen.
+        identity: digest of everything on which cached results depend.
+        evaluations: count the tasks that have ended; None if the driver does not listen.
     """
 
     fn: Any
@@ -57,7 +57,7 @@ class Enrichment(Struct, frozen=True):
 
     @property
     def written(self) -> Shape:
-        """The shape with the results as they go out: rows may tell of an error in their place."""
+        """The shape with the output columns of results, which may have an error instead."""
         if self.options.error_column is None:
             return self.shape
         error = pa.field(self.options.error_column, ERROR_TYPE)
@@ -110,7 +110,7 @@ class Enrichment(Struct, frozen=True):
         spent: Counter[str] | None = None,
         **options: Any,
     ) -> Partition:
-        """Return the operator on a partition, which has to be closed."""
+        """Return the operator on a partition, which must be closed."""
         shape = replace(self.written, partition=number)
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
@@ -136,8 +136,6 @@ class Enrichment(Struct, frozen=True):
 
 
 class _Counts:
-    """The figures of a task."""
-
     def __init__(self, allowed: Share | None) -> None:
         self.rows_out = 0
         self._statistics: Callable[[], Statistics] = Statistics
@@ -156,9 +154,9 @@ class _Counts:
         return self._source
 
     def figures(self) -> TaskFigures:
-        """Return what is so at this moment; for any thread.
+        """Return the present figures; for any thread.
 
-        What is in the journal is no call, nor is what is kept.
+        Rows from the journal or the cache are not calls.
         """
         statistics = self._statistics()
         found = 0 if self.attempt is None else self.attempt.found
@@ -176,7 +174,7 @@ class _Counts:
 
 
 def micro_batch() -> str:
-    """Return which query and micro-batch the present task works for; empty if it is none."""
+    """Return the query and micro-batch of the present task; empty outside of streams."""
     from pyspark import TaskContext
 
     context = TaskContext.get()
@@ -196,9 +194,9 @@ def zone_named(name: str) -> tzinfo | None:
 def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yield batches, and raise only errors that PySpark can print; see `require_text`.
 
-    What is wrong with a row says so without our frames, which Spark would print twice, and its last
-    line is the line that users look for. Where too many rows have failed, or a budget is spent, no
-    row is to blame.
+    An error of a row is raised without this package's frames, which Spark would print twice, and
+    its last line is the line that users look for. If too many rows have failed, or a budget is
+    spent, no single row is at fault.
     """
     try:
         yield from rows
@@ -218,7 +216,7 @@ def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def last_line(error: OperatorError, record: RowRecord) -> str:
-    """Return a line that names a row, its value, what is wrong, and after how many calls."""
+    """Return a line with a row, its value, the error, and the number of calls."""
     attempts = "1 attempt" if error.attempts == 1 else f"{error.attempts} attempts"
     line = f"{record}, {shown(record.value.value)}: {error.reason}, after {attempts}"
     is_kept = isinstance(error.__cause__, KeptFailure)
@@ -227,11 +225,11 @@ def last_line(error: OperatorError, record: RowRecord) -> str:
 
 
 def require_text(error: Exception) -> None:
-    """Replace an error behind which stands one whose text is no line that can be seen.
+    """Replace an error if an error in its chain has a text that is not one printable line.
 
-    Texts of services may hold line ends and what terminals obey, which Spark prints as it is, on
-    the driver and into logs. Where they hold what UTF-8 has no bytes for, half a pair of
-    surrogates, PySpark would wait for ever, having failed to tell of it.
+    Texts of services may contain line ends and control characters, which Spark prints unchanged, on
+    the driver and into logs. If a text can't be encoded as UTF-8, as with half a pair of
+    surrogates, PySpark would fail to report it and wait forever.
 
     Raises:
         AsyncWaitError: the same text, with the same traceback behind the mark of foreign text.
@@ -247,7 +245,7 @@ def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
     seen.add(id(error))
     try:
         yield str(error)
-    except Exception:  # of the user's class
+    except Exception:  # raised by the user's class
         return
     behind = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
     for each in (error.__cause__, error.__context__, *behind):
@@ -255,12 +253,12 @@ def _said(error: BaseException | None, seen: set[int]) -> Iterator[str]:
 
 
 def find_flush() -> Callable[[], object]:
-    """Return what sends on what PySpark has written and kept; elsewhere it does nothing.
+    """Return a function that sends PySpark's buffered output; elsewhere it does nothing.
 
     PySpark gathers 64 kB before it sends any of it, and has no setting for less. So the first rows
     of slow calls would come late; and a task of which Spark wants no more rows, as behind `limit`,
-    would go on to call for as long as 64 kB of results take. The one who writes is found among the
-    callers, by name: there is no other way to him.
+    would go on to call for as long as 64 kB of results take. The writer is found among the
+    callers, by name: no other way leads to it.
     """
     frame = sys._getframe()  # noqa: SLF001 - see above
     while frame is not None:

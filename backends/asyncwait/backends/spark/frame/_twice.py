@@ -24,7 +24,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line
 
 _ACTIONS = 16
-"""Of so many actions it is known which tasks they have run."""
+"""Number of actions whose tasks are remembered."""
 
 
 class Operator(Struct, frozen=True):
@@ -37,18 +37,18 @@ class Operator(Struct, frozen=True):
 
 
 Tasks = dict[str, dict[Operator, dict[int, int]]]
-"""By action and operator: of each partition the stage that has run it."""
+"""By action and operator: for each partition the stage that has run it."""
 
 
 class Evaluations(Struct, frozen=True):
-    """Tells the driver which tasks of an operator have run."""
+    """Reports to the driver which tasks of an operator have run."""
 
     operator: Operator
     told: Any
 
     @classmethod
     def of(cls, session: Any, name: str) -> "Evaluations | None":
-        """Build them; None where nothing goes to the driver, as on Spark Connect."""
+        """Build it; None if no report reaches the driver, as on Spark Connect."""
         context = getattr(session, "sparkContext", None)
         if context is None:
             return None
@@ -56,7 +56,7 @@ class Evaluations(Struct, frozen=True):
         return cls(operator, _accumulator(context, context.applicationId))
 
     def ended(self) -> None:
-        """Take note that the present task has evaluated its part of the input."""
+        """Note that the present task has evaluated its part of the input."""
         task = TaskContext.get()
         if task is not None and (action := task.getLocalProperty("spark.sql.execution.id")):
             self.told.add({action: {self.operator: {task.partitionId(): task.stageId()}}})
@@ -75,20 +75,20 @@ _OURS = ("asyncwait.", "pyspark.")  # `df.transform(ordered_wait, ...)` calls it
 
 @lru_cache(maxsize=1)
 def _accumulator(context: Any, application: str) -> Any:
-    """Return the one of a session: it is never given back, and would be one more for each plan."""
-    del application  # Two contexts may be equal, and never have the same.
+    """Return the session's accumulator: it is never freed, so each plan must not make one."""
+    del application  # Two contexts may be equal, and must not share one.
     return context.accumulator({}, _Told())
 
 
 class _Told(AccumulatorParam):  # type: ignore[misc]
-    """Puts together what tasks tell, on the driver."""
+    """Combines the reports of tasks, on the driver."""
 
     def zero(self, _: Tasks) -> Tasks:
         return {}
 
     def addInPlace(self, known: Tasks, told: Tasks) -> Tasks:  # noqa: N802 - Spark's name
         for action, operators in told.items():
-            known[action] = ran = known.pop(action, {})  # The last one stands behind all others.
+            known[action] = ran = known.pop(action, {})  # The last plan comes after all others.
             for operator, stages in operators.items():
                 before = ran.setdefault(operator, {})
                 again = [before.setdefault(each, stage) != stage for each, stage in stages.items()]
@@ -103,7 +103,7 @@ class _Told(AccumulatorParam):  # type: ignore[misc]
 
 @lru_cache(maxsize=1_000)
 def _is_planned_twice(name: str, action: str) -> bool:
-    """Return whether one stage runs an operator twice, as of a union of its result with itself."""
+    """Return whether one stage runs an operator twice, as for a union of its result with itself."""
     session = SparkSession._instantiatedSession  # noqa: SLF001 - the workers have no session
     if session is None:
         return False
@@ -111,7 +111,7 @@ def _is_planned_twice(name: str, action: str) -> bool:
     nodes = notes.planGraph(int(action)).allNodes()
     texts = [str(nodes.apply(place).desc()) for place in range(nodes.size())]
     if any("InMemoryTableScan" in each for each in texts):
-        return False  # What was cached is evaluated once.
+        return False  # A cached input is evaluated once.
     found = re.findall(
         rf"^MapInArrow {re.escape(name)}\(.*\)#(\d+), \[", "\n".join(texts), re.MULTILINE
     )
@@ -129,7 +129,7 @@ def _warn(operator: Operator, action: str) -> None:
     )
     try:
         warnings.warn_explicit(text, EvaluatedTwice, operator.file, operator.line)
-    except EvaluatedTwice:  # Where warnings are errors, it would end a thread of Spark's, unseen.
+    except EvaluatedTwice:  # If warnings are errors, it would silently end a thread of Spark's.
         print(f"{EvaluatedTwice.__name__}: {text}", file=sys.stderr)  # noqa: T201
 
 
@@ -158,6 +158,6 @@ _FOLDERS: "WeakKeyDictionary[Any, str]" = WeakKeyDictionary()
 
 
 def _remove(folder: str, process: int) -> None:
-    """Remove a folder; a process that was forked has none of its own."""
+    """Remove a folder; a forked process has none of its own."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Columns, each of which takes values of its exact type."""
+"""Columns, each of which accepts values of its exact type."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -16,7 +16,7 @@ from asyncwait.backends.spark.frame._errors import SchemaMismatch
 from asyncwait.spec.texts import one_line, shown
 
 Taker: TypeAlias = Callable[[Any], Any]
-"""Returns a value as Arrow takes it; raises ValueError or TypeError if it does not fit."""
+"""Returns a value for Arrow; raises ValueError or TypeError if it does not fit."""
 
 
 class Column:
@@ -24,7 +24,7 @@ class Column:
 
     Args:
         field: its name, type, and whether it may be null.
-        zone: of timestamps that say none; None if they have to say it.
+        zone: for timestamps without a zone; None to refuse them.
         fold: how names of fields are compared.
     """
 
@@ -32,7 +32,7 @@ class Column:
         self.name: str = field.name
         self.field = field
         self.fits = _fitting(field.type)
-        """Tells of most values that fit, without more ado, that they do; of others it says no."""
+        """Returns True for most values that fit, without further checks; False for others."""
         self._take = _nullable(field, zone, fold)
 
     def take(self, value: Any) -> Any:
@@ -47,13 +47,13 @@ class Column:
 
 
 def _in_spark(kind: pa.DataType) -> str:
-    """Return a type as a schema of Spark spells it, because users have written that."""
+    """Return a type in the spelling of Spark's schemas, which users know."""
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import from_arrow_type
 
     try:
         return str(from_arrow_type(kind).simpleString())
-    except PySparkException:  # It has no such type.
+    except PySparkException:  # Spark has no such type.
         return str(kind)
 
 
@@ -68,7 +68,7 @@ def _fitting(kind: pa.DataType) -> Callable[[Any], bool]:
 
 
 _EXACT = {pa.bool_(): bool, pa.float64(): float, pa.binary(): bytes}
-"""Types of which each value of one class fits."""
+"""Types that accept each value of one class."""
 
 
 def _nullable(field: pa.Field, zone: tzinfo | None, fold: Fold) -> Taker:
@@ -197,13 +197,13 @@ def _struct(kind: pa.StructType, zone: tzinfo | None, fold: Fold) -> Taker:
 
 
 def fields_of(value: Any, names: tuple[str, ...], fold: Fold = str.lower) -> tuple[Any, ...]:
-    """Return the values that a dict, tuple, Row, dataclass or Struct has for `names`.
+    """Return the values of a dict, tuple, Row, dataclass or Struct for `names`.
 
-    A dict may leave fields out: they are null. `fold` says how names are compared.
+    Fields missing in a dict are null. `fold` says how names are compared.
 
     Raises:
-        ValueError: it has other fields, or not as many.
-        TypeError: it is nothing that has fields.
+        ValueError: it has other fields, or another number of them.
+        TypeError: it has no fields.
     """
     own = getattr(value, "__fields__", None) or getattr(value, "_fields", None)
     if isinstance(value, Mapping):
@@ -248,7 +248,7 @@ def _simple(accepted: tuple[type, ...], convert: Callable[[Any, Any], Any], kind
 
 
 def _require(value: Any, accepted: tuple[type, ...]) -> None:
-    """Refuse what is of another class; a bool is no number, and a datetime no date."""
+    """Refuse a value of another class; a bool is no number, and a datetime no date."""
     is_odd = isinstance(value, bool) and bool not in accepted
     is_odd = is_odd or (isinstance(value, datetime) and datetime not in accepted)
     if is_odd or not isinstance(value, accepted):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 _HELD = 40
-"""Times the capacity: as many finished rows wait, by default, for one in front of them."""
+"""Default number of finished rows that may wait for an earlier row: this times the capacity."""
 
 OnError: TypeAlias = Literal["fail", "skip", "column"] | Callable[[Any, OperatorError], Any]
 """The treatment of a row whose last attempt has failed."""
@@ -49,7 +49,7 @@ class FrameWait(Protocol[P]):
     """An operator on DataFrames; see `asyncwait.backends.spark.ordered_wait`.
 
     Attributes:
-        plan: takes the same, and returns what is planned, before Spark knows of it.
+        plan: takes the same arguments, and returns the plan before Spark knows of it.
     """
 
     plan: "Callable[P, FramePlan]"
@@ -88,106 +88,107 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     fail_after: Share | None = None,
     carry: Carry | None = None,
 ) -> "FramePlan":
-    """Call `fn` for each row of `df`, many at a time in each task, and add what it gives.
+    """Call `fn` for each row of `df`, many at a time in each task, and add its results as columns.
 
-    The rows stay in their partitions, and nothing is called before an action asks for rows.
-    Each action calls again, and an action that sorts calls twice, as it samples its input: give
-    `once` or `journal`, or write what has cost something, and sort that. It reads well as
-    `df.transform(ordered_wait, fn, "temp double", timeout=10)`, too. On a streaming DataFrame
-    each micro-batch is drained.
+    The rows stay in their partitions, and no call begins before an action requests rows.
+    Each action calls again, and an action that sorts calls twice, because it samples its input: set
+    `once` or `journal`, or write results that have cost something, and sort the written ones. The
+    form `df.transform(ordered_wait, fn, "temp double", timeout=10)` works, too. On a streaming
+    DataFrame each micro-batch is drained.
 
     Args:
         df: the input; on any session, embedded, of a cluster, or Connect.
-        fn: a coroutine function, or a plain function that may block, which is called in threads
-            then. It is given a Row, or the plain value where `columns` is a text. It gives a
-            dict, tuple, Row, dataclass or msgspec Struct, whose class workers have to import:
-            it can't travel with a script. Names of its fields follow
-            `spark.sql.caseSensitive`, and what a dict leaves out is null. It may be an
-            object with `open()` and `close()`, or a class of them, of which each task makes
-            one: a client that lives as long as its task. `timeout(value)` and
-            `failure(value, error)` are asked as everywhere.
-        schema: the columns that it gives: DDL, a StructType, or None for what its annotation
-            says that it returns.
-        columns: what it is given of each row: `"id"` for the plain value of that column,
+        fn: a coroutine function, or a plain function that may block, which threads call. Its
+            argument is a Row, or the plain value if `columns` is a text. It returns a
+            dict, tuple, Row, dataclass or msgspec Struct, whose class workers must be able to
+            import: the class can't travel with a script. Names of its fields follow
+            `spark.sql.caseSensitive`, and a field missing in a dict is null. `fn` may be an
+            object with `open()` and `close()`, or such a class, of which each task makes
+            one object: for example a client that lives as long as its task. `timeout(value)` and
+            `failure(value, error)` are called as in every operator.
+        schema: the columns of the results: DDL, a StructType, or None for the annotation of the
+            return value of `fn`.
+        columns: the columns of the argument of `fn`: `"id"` for the plain value of that column,
             `["id"]` or several names for a Row of these; None for a Row of all. Timestamps
             have a time zone, structs and maps are dicts.
-        keep: the columns that go out as they came, in front of the results, and never become
-            Python's; None for all that `schema` does not name.
+        keep: columns that go out unchanged in front of the results, without conversion to
+            Python; None for all columns that `schema` does not name.
         key: column or columns by which errors name a row; None for its place in its partition.
             In key-ordered mode rows of equal keys are called one after the other; all NaN are
-            equal, as they are to Spark, and text is compared without its collation.
+            equal, as in Spark, and text is compared without its collation.
         timeout: seconds from the start of the first call for a row to its deadline; None for
             none.
-        capacity: calls at a time in each task, and so many times the slots of the cluster in
-            all.
-        max_held: finished rows of a task that may wait for one in front of them without keeping
-            others from being called; 0 for none, None for 40 times the capacity. With results
+        capacity: largest number of concurrent calls in each task; the job has as many times more
+            as the cluster has slots.
+        max_held: finished rows of a task that may wait for an earlier row while further rows are
+            called; 0 for none, None for 40 times the capacity. With results
             of 1 kB that is 4 MB for a capacity of 100.
-        retry: how calls are repeated; None for not at all. Results that do not fit `schema` are
-            not called for again.
-        on_error: what becomes of a row for which everything has failed, its retries too: "fail"
-            fails the task, "skip" leaves the row out, "column" gives nulls, and tells of the
-            error in one more column; a function of value and error gives the result. None for
-            what `fn.failure` says, or else "fail".
+        retry: how calls are repeated; None for never. Results that do not fit `schema` cause no
+            further call.
+        on_error: treatment of a row after its last attempt has failed: "fail" fails the task,
+            "skip" drops the row, "column" sets the results to null, and describes the
+            error in one more column; a function of value and error returns the result. None for
+            the handler `fn.failure`, or else "fail".
         error_column: its name: a struct of `type`, `message` and `attempts`, null for results.
-        many: `fn` gives a list or another iterable of results for each row; none is fine.
-        batch: how many rows share a call: `fn` is given a list of what it else is given for
-            one, and returns a list in the same order, or a mapping from these values, of what
-            it else gives; an exception in there fails its row alone. None for a call for each
-            row. Capacity is to be several times the size of a batch. What the journal has is
-            in no list. With a journal or `once`, `split` is refused.
-        cache: has rows with equal values, of what `fn` is given, share calls, and keeps what
-            these give in the worker process, where the next task finds it whose function,
+        many: `fn` returns a list or another iterable of results for each row, which may be empty.
+        batch: number of rows that share a call: the argument of `fn` is a list of the arguments for
+            single rows, and `fn` returns a list in the same order, or a mapping from these
+            arguments, of the results for single rows; an exception in there fails its row alone.
+            None for a call for each row. The capacity should be several times the size of a batch.
+            A list has no rows whose results are in the journal. With a journal or `once`, `split`
+            is refused.
+        cache: lets rows with equal arguments of `fn` share calls, and caches their results in the
+            worker process, where a later task finds them if its function,
             schema, columns, options and time zone are pickled to the same bytes; see
-            `asyncwait.spec.Cache`, whose `key` is a function of what `fn` is given. A process
-            keeps it for the eight functions, or tables of joins, that it used last. A row in
-            which a value is null or NaN has a call of its own, unless `key` gives something
-            else. Arrays, maps and structs are no keys, and need a `key`. `fn` has to be a
+            `asyncwait.spec.Cache`, whose `key` is a function of the argument of `fn`. A process
+            keeps the caches of the eight functions, or tables of joins, that it used last. A row
+            with a null or NaN in its argument has a call of its own, unless `key` returns another
+            value. Arrays, maps and structs are not keys, and require a `key`. `fn` must be a
             coroutine function, and `batch` and `journal` are refused. None for a call for each
             row.
-        limits: what the service allows, and what may be spent, in the whole job: a list of
-            `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or what
+        limits: the limits of the service, and budgets, for the whole job: a list of
+            `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Budget`, or limits that
             several jobs share: `Limits` in this process, `MachineLimits` on this machine,
-            `RedisLimits` elsewhere. Rows wait for their permits before their deadlines run, but
-            for those of a batch or a cache; further attempts wait, too. The driver keeps the
-            limits, exactly, for all tasks; with `carry`, each machine counts the calls of all its
-            queries, as `MachineLimits` does. `Adaptive` is for each task by itself: it
-            looks for the limit of the service, from 4 calls at a time up to `capacity`; without
-            `retry` a 429 is final. A budget has to end the job, with then="fail".
+            `RedisLimits` elsewhere. Rows wait for their permits before their deadlines run, except
+            rows of a batch or a cache; further attempts wait, too. The driver applies the
+            limits exactly to all tasks; with `carry`, each machine counts the calls of all its
+            queries, as `MachineLimits` does. `Adaptive` applies to each task separately: it
+            searches the limit of the service, from 4 calls at a time up to `capacity`; without
+            `retry` a 429 is final. A budget must end the job, with then="fail".
         max_in_flight: the same as `InFlight` among the limits.
         calls_per_second: the same as a `Limit` of calls: so many in any second.
         adaptive: the same as `Adaptive`.
-        max_tasks: where tasks can't reach the driver: how many run at a time, which share the
-            limits out between them; None for the driver; with Connect, where the number is
+        max_tasks: number of concurrent tasks, which share the limits out between them, if tasks
+            can't reach the driver; None for the driver; with Connect, where the number is
             unknown, None is refused.
-        progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has
-            to be open for as long as they run.
-        journal: where results are kept as soon as a call completes, so that a task, an action
+        progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context must
+            be open as long as they run.
+        journal: stores each result as soon as its call completes, so that a task, an action
             or a job that is killed and started again does not call twice: the path of a folder
             that all workers see, or a URL for fsspec. The function may not change meanwhile:
-            the text of your own modules, the versions of others, and the values that it holds;
-            see `asyncwait.backends.journal.version_of`. Or give its version yourself:
-            `Journal(path, job, version)`. Nor may what else makes it another call,
-            or another result: the columns that it is given, their order and their types,
-            `schema`, `many`, `retry.on_result`, and where instants are read the time zone of
-            the session. A result of more than 64 MiB is not kept: its row fails, and is not
-            called again. Calls that have failed are made again, but see `Journal.failures`.
-        once: whether results are kept as long as the session lives, however often an action
-            evaluates its input, or another one asks this DataFrame again: a journal of its
-            own, in a folder of this machine, which goes with the session. Called again are
-            rows that are in flight when an action ends early, as `show` and `take` do, and
-            those that two evaluations come to at the same time. What this call returns the
-            next time has another one. For sessions in local mode. With `on_error` "skip" or
-            "column" rows that have failed are not called again, either; with a function,
+            the text of your own modules, the versions of others, and the values that it binds;
+            see `asyncwait.backends.journal.version_of`. Or set its version yourself:
+            `Journal(path, job, version)`. Other causes of different calls or results may not
+            change either: the columns of the argument, their order and their types,
+            `schema`, `many`, `retry.on_result`, and the time zone of the session if instants are
+            read. A result of more than 64 MiB is not stored: its row fails, and is not
+            called again. Failed calls are made again, but see `Journal.failures`.
+        once: whether results are stored as long as the session lives, however often an action
+            evaluates its input, or another action uses this DataFrame: in a journal of its
+            own, in a folder of this machine, which is deleted with the session. Some rows are
+            called again: rows in flight when an action ends early, as `show` and `take` do, and
+            rows that two evaluations reach at the same time. Another call of this function returns
+            a DataFrame with another journal. For sessions in local mode. With `on_error` "skip" or
+            "column" failed rows are not called again, either; with a function,
             and with `batch`, they are.
-        fail_after: the share of a task's rows that may fail for good, whatever `on_error` makes
-            of them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
+        fail_after: the share of a task's rows that may finally fail, whatever `on_error` returns
+            for them: `Share(0.05, of=1000)` ends the job when of at least 1,000 rows of a task
             more than 5 % have failed; see `asyncwait.backends.spark.Share`. The error names
-            the counts and the most frequent causes. It is refused where the first failure
-            fails the task, as `on_error` says. None for any number.
+            the counts and the most frequent causes. It is refused if `on_error` lets the first
+            failure fail the task. None for any number.
         carry: for streams: calls stay in flight from one micro-batch to the next, and no slow
-            call holds up a micro-batch; see `asyncwait.backends.spark.Carry`. The ceilings
-            above are for all calls on a machine then, `capacity` for those of a lane, and a
+            call delays a micro-batch; see `asyncwait.backends.spark.Carry`. The limits
+            above then apply to all calls on a machine, `capacity` to the calls of a lane, and a
             `cache` lives as long as the process that calls. `max_held`, `progress` and
             `fail_after` are refused. None for micro-batches that are drained.
 
@@ -195,10 +196,10 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
         A DataFrame of the columns kept and the results.
 
     Raises:
-        InvalidConfig: an argument is wrong.
-        MissingExtra: pyspark is not installed, or older than 4.1; or there is a cache, and
+        InvalidConfig: an argument is invalid.
+        MissingExtra: pyspark is missing, or older than 4.1; or `cache` is set, and
             cachetools is not installed.
-        JournalMismatch: the journal is of other calls: another job, another version of the
+        JournalMismatch: the journal belongs to other calls: another job, another version of the
             function, other columns, types, schema or time zone. An InvalidConfig, too.
         JournalError: the journal can't be read, or a later version of asyncwait has written it.
     """
@@ -273,7 +274,6 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
-    """Return what an operator is given for `max_held`."""
     if max_held is not None and (not isinstance(max_held, int) or max_held < 0 or max_held is True):
         raise InvalidConfig.of("max_held", max_held, "a whole number >= 0, or None")
     if max_held is None and isinstance(capacity, int):
@@ -305,14 +305,13 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("once", "cache", "False with `cache`, whose rows share calls"),
     *((name, "carry", "None with `carry`") for name in ("max_held", "progress", "fail_after")),
 )
-"""Pairs of options that exclude each other: the option to blame, the other one, the correct form.
-
-`fails at once` stands for an `on_error` that fails the task, and `fn` for a function that blocks.
+"""Pairs of options that exclude each other: the option at fault, the other one, the correct form.
+`fails at once` represents an `on_error` that fails the task, and `fn` a function that blocks.
 """
 
 
 def _require_pairs(given: Mapping[str, Any]) -> None:
-    """Refuse options that exclude each other; None stands for an option that is not given."""
+    """Refuse options that exclude each other; None represents an option that is not set."""
     if given["once"] not in (None, True):
         raise InvalidConfig.of("once", given["once"], "True or False")
     for name, other, expected in _REFUSED:
@@ -344,26 +343,26 @@ def _require_function(fn: Any) -> None:
 
 
 def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
-    """Refuse what can't be called as it will be, where that can be told here."""
+    """Refuse a function whose parameters do not fit the call, if that is visible here."""
     if not takes(fn, len(arguments)):
         raise InvalidConfig.of("fn", fn, f"a function that is called {how}")
 
 
 def require_progress(progress: Any) -> None:
-    """Refuse a `progress` that tasks can not report to.
+    """Refuse a `progress` to which tasks can not report.
 
     Raises:
-        InvalidConfig: it is no Progress.
+        InvalidConfig: `progress` is not a Progress.
     """
     if progress is not None and not isinstance(progress, Progress):
         raise InvalidConfig.of("progress", progress, "a Progress, or None")
 
 
 def require_on_error(on_error: Any) -> None:
-    """Refuse what says nothing of rows that have failed.
+    """Refuse an `on_error` that is not a treatment of failed rows.
 
     Raises:
-        InvalidConfig: it does not.
+        InvalidConfig: it is not.
     """
     if on_error in (None, "fail", "skip", "column"):
         return

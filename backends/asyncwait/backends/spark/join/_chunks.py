@@ -1,6 +1,6 @@
 """The output of a chunk of rows: its keys looked up, and their rows of the table beside it.
 
-What a key has is laid out once in a chunk, as Arrow has it, and taken for each row from there.
+The rows of a key are converted to Arrow once in a chunk, and copied for each row from there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,25 +12,26 @@ import pyarrow.compute as pc
 from msgspec import Struct
 
 LARGEST = 10_000
-"""Rows that go out at once, unless a single one on the left comes to more."""
+"""Largest number of output rows in a piece, unless a single row on the left has more."""
 
 Found: TypeAlias = Sequence[tuple[Any, ...]] | None
 """The rows of the table for a key, each with the cells of its columns; None if the rows on the left
-with that key are left out."""
+with that key are dropped.
+"""
 
 
 class Shape(Struct, frozen=True):
     """The columns of input and output.
 
     Args:
-        on: the columns on the left that are the key.
-        found: the columns of a row of the table, without its key, as they go out.
-        is_left: rows without any of the table go out with nulls.
-        lists: the one column, of this name, in which rows of a key go out as a list, not one by
-            one; None if they do not.
+        on: the columns on the left that form the key.
+        found: the output columns of a row of the table, without its key.
+        is_left: rows without rows of the table go out with nulls.
+        lists: name of the one column in which the rows of a key go out as a list, not one by
+            one; None for single rows.
         wanted: rows go out without columns of the table if they have rows of it, or if they have
-            none; None for with these columns.
-        errors: the column that tells of keys that have failed; None if there is none.
+            none; None for output with these columns.
+        errors: the column for the errors of keys; None without it.
     """
 
     on: tuple[str, ...]
@@ -57,7 +58,7 @@ class Layout:
     """The output for the rows of a chunk, by the place of their keys.
 
     Args:
-        errors: for each key, as dicts, or None; where the shape has a column for them.
+        errors: for each key, as dicts, or None; if the shape has a column for them.
     """
 
     def __init__(self, shape: Shape, found: Sequence[Found], errors: Sequence[Any]) -> None:
@@ -85,7 +86,7 @@ class Layout:
         self._errors = pa.array(errors, shape.errors.type) if shape.errors else None
 
     def ends(self, places: pa.Array) -> list[int]:
-        """Return the ends of parts of the chunk of which none comes to too many rows."""
+        """Return the ends of parts of the chunk, each with at most `LARGEST` output rows."""
         if len(places) * self._largest <= LARGEST:
             return [len(places)]
         sums = pc.cumulative_sum(self._sizes.take(places))
@@ -93,7 +94,7 @@ class Layout:
         return ends
 
     def beside(self, rows: pa.RecordBatch, places: pa.Array) -> pa.RecordBatch:
-        """Return some rows of the chunk, whose keys have these places, with what they have."""
+        """Return some rows of the chunk, whose keys have these places, with their table rows."""
         errors = [] if self._errors is None else [self._errors.take(places)]
         if self._entries is None:
             values = self._values.take(places)
@@ -123,7 +124,7 @@ def _listed(sizes: Iterable[int], values: pa.Array) -> pa.ListArray:
 
 
 Piece: TypeAlias = Callable[[], pa.RecordBatch]
-"""Makes a batch of some rows of a chunk; or raises what one of its keys has failed with."""
+"""Makes a batch of some rows of a chunk, or raises the failure of one of its keys."""
 
 
 class ChunkRows:

@@ -39,55 +39,57 @@ def lookup_join(
     error_column: str = "error",
     progress: Progress | None = None,
 ) -> "DataFrame":
-    """Join `df` with a table that its tasks look keys up in, each key of some thousand rows once.
+    """Join `df` with a table in which its tasks look keys up, each key of some thousand rows once.
 
     The rows stay in their partitions, and in order; rows of the table for one row of `df` come in
-    the order of the table. Nothing is looked up before an action asks for rows, and each action
-    looks up again. The table is one of now: rows that have gone out do not learn of changes.
+    the order of the table. No lookup begins before an action requests rows, and each action
+    looks up again. The table is read at the time of the lookup: rows that have gone out do not
+    learn of later changes.
 
-    What is kept belongs to a worker process, where the next task finds it that looks up in a table
-    which is pickled to the same bytes, with the same columns and cache. A process keeps it for the
+    The cache belongs to a worker process, where a later task finds it if its table
+    is pickled to the same bytes, with the same columns and cache. A process keeps the caches of the
     eight tables, or functions with a cache, that it used last.
 
     Args:
         df: the left side, streaming or not.
         table: the right side. It travels to the workers; each task opens it, and closes it.
-        on: a column that both sides have, a list of them, or a dict from columns of `df` to those
-            of the table; of several the key is a tuple. Types that are not comparable are refused,
-            and text is compared without its collation. Rows where one is null are not looked up.
-        columns: of the table, with their types, those of the key included: DDL or a StructType. A
-            row of the table is a tuple of all that are not of the key, or a mapping, which may hold
-            more of them, and in which what is missing is null; of one column it may be the value
-            itself. Columns are found by their names, where the table has `columns` or rows are
-            mappings; tuples of other tables are in this order. Nothing is converted: what does not
-            fit fails its key.
-        how: "left" gives a row without rows of the table nulls, "inner" leaves it out, and so does
-            "semi", without columns of the table; "anti" leaves out all others. Other spellings of
+        on: a column of both sides, a list of such columns, or a dict from columns of `df` to
+            columns of the table; several columns form a tuple as the key. Types that are not
+            comparable are refused, and text is compared without its collation. Rows with a null
+            among these columns are not looked up.
+        columns: of the table, with their types, the key's columns included: DDL or a StructType. A
+            row of the table is a tuple of all columns outside the key, or a mapping, which may hold
+            further columns, and in which a missing column is null; a single column may be the value
+            itself. Columns are found by their names, if the table has `columns` or rows are
+            mappings; tuples of other tables are in this order. Nothing is converted: a value that
+            does not fit fails its key.
+        how: "left" gives a row without rows of the table nulls, "inner" drops it, and so does
+            "semi", without columns of the table; "anti" drops all other rows. Other spellings of
             Spark, such as "left_outer" and "LeftSemi", mean the same.
-        where: one condition in SQL that a row of the table has to fulfil, where its columns are
-            called `t.name`, and those of `df` by their names; a column `t` can't be named. A row
-            of which none does is one without rows of the table.
-        cache: what is kept of the table; None for nothing.
+        where: one condition in SQL for rows of the table, in which its columns are
+            called `t.name`, and the columns of `df` by their names; a column `t` can't be named. A
+            row for which no row of the table fulfils it counts as a row without rows of the table.
+        cache: the policy of the cache; None for no cache.
         timeout: seconds from a request to the deadline of the rows that wait for it, retries
             included; None for none.
-        retry: how requests that fail are repeated; None for not at all.
-        retry_missing: how keys without rows are asked for again, `max_attempts` times in all; None
-            for not at all.
-        batch: how many keys a request has at most, and how many of them a task makes at a time;
-            None for one of all keys that some thousand rows need.
-        on_error: what becomes of the rows whose key has failed, after its retries: "fail" fails
-            the task, "skip" leaves them out, "column" gives nulls, and tells of the error in one
-            more column; a function of key and error gives rows of the table, or None to fail.
-        error_column: its name: a struct of `type`, `message` and `attempts`, null for all others.
-        progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context has to
-            be open for as long as they run.
+        retry: how failed requests are repeated; None for never.
+        retry_missing: how requests for keys without rows are repeated, `max_attempts` times in all;
+            None for never.
+        batch: largest number of keys in a request, and of concurrent requests of a task;
+            None for one request with all keys of some thousand rows.
+        on_error: treatment of the rows whose key has failed after its retries: "fail" fails
+            the task, "skip" drops the rows, "column" sets nulls, and describes the error in one
+            more column; a function of key and error returns rows of the table, or None to fail.
+        error_column: its name: a struct of `type`, `message` and `attempts`, null for other rows.
+        progress: watches the tasks: see `asyncwait.backends.spark.Progress`, whose context must
+            be open as long as they run.
 
     Returns:
-        A DataFrame of the columns of `df`, and those of the table that are not of its key.
+        A DataFrame of the columns of `df`, and the columns of the table outside its key.
 
     Raises:
-        InvalidConfig: an argument is wrong.
-        MissingExtra: pyspark is not installed, or older than 4.1; or there is a cache, and
+        InvalidConfig: an argument is invalid.
+        MissingExtra: pyspark is missing, or older than 4.1; or `cache` is set, and
             cachetools is not installed.
     """
     require_pyspark()

@@ -26,9 +26,9 @@ class ChunkLookup:
     """Looks chunks up in an open table.
 
     Args:
-        table: opened and closed with this.
+        table: opened and closed with this object.
         on_error: see `asyncwait.backends.spark.lookup_join`.
-        chunks: how many are looked up at a time at most.
+        chunks: largest number of concurrent lookups of chunks.
     """
 
     def __init__(
@@ -50,12 +50,12 @@ class ChunkLookup:
             self._hurry = table.hurry
 
     def end(self) -> None:
-        """Note that no further chunk will come, so that no key waits for others of one."""
+        """Note that no further chunk will come, so that no key waits for keys of one."""
         self._has_ended = True
         self._hurry()
 
     async def __call__(self, chunk: pa.RecordBatch) -> list[Piece]:
-        """Return what goes out for a chunk, in pieces."""
+        """Return the output of a chunk, in pieces."""
         self._running += 1
         try:
             keys = keys_of(chunk, self._shape.on)
@@ -71,7 +71,7 @@ class ChunkLookup:
         ]
 
     def _laid_out(self, outcomes: Sequence[Any], times: Sequence[int]) -> Layout:
-        """Lay out what keys have, once nothing of it is a failure."""
+        """Lay out the rows of keys, once no key has an untreated failure."""
         found: list[Found] = [*outcomes]
         errors: list[Any] = [None] * len(outcomes)
         for place, outcome in enumerate(outcomes):
@@ -83,10 +83,10 @@ class ChunkLookup:
         return Layout(self._shape, found, errors)
 
     def _despite(self, failure: OperatorError) -> Found:
-        """Return what a key has in place of a failure.
+        """Return the rows of a key in place of its failure.
 
         Raises:
-            OperatorError: there is nothing.
+            OperatorError: there are none.
         """
         if self._on_error == "skip":
             return None
@@ -129,8 +129,8 @@ class Keys(Struct, frozen=True):
     """The keys of the rows of a chunk.
 
     Args:
-        distinct: each of them once; tuples where they are of several columns. The last may be None:
-            it stands for all that are null, in a part or in whole.
+        distinct: each key once; tuples for several columns. The last may be None:
+            it represents all keys that are null, in a part or in whole.
         places: the place of its key in `distinct`, for each row.
     """
 
@@ -140,10 +140,10 @@ class Keys(Struct, frozen=True):
 
 
 def keys_of(batch: pa.RecordBatch, names: Sequence[str]) -> Keys:
-    """Return the keys that some columns are.
+    """Return the keys in some columns.
 
     Raises:
-        UnreadableRow: one holds a text that is not UTF-8.
+        UnreadableRow: a text is not UTF-8.
     """
     first, *others = names
     distinct: list[Any]
@@ -170,7 +170,7 @@ def keys_of(batch: pa.RecordBatch, names: Sequence[str]) -> Keys:
 def _encoded(batch: pa.RecordBatch, name: str) -> tuple[list[Any], pa.Array]:
     column = batch.column(name)
     if types.is_timestamp(column.type) and column.type.tz is not None:
-        # In a zone where clocks are set back, Python takes two instants an hour apart for equal.
+        # In a zone where clocks are set back, Python treats instants an hour apart as equal.
         column = column.cast(pa.timestamp("us", "UTC"))
     encoded = column.dictionary_encode()
     try:

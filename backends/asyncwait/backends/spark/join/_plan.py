@@ -42,8 +42,8 @@ class Sides(Struct, frozen=True):
     """The columns of both sides.
 
     Args:
-        on: names of those on the left that are the key.
-        keys: those of the table that are.
+        on: names of the columns on the left that form the key.
+        keys: names of the key's columns in the table.
     """
 
     on: tuple[str, ...]
@@ -55,7 +55,7 @@ class Sides(Struct, frozen=True):
         """Return the sides of a DataFrame and of a table as the user declares it.
 
         Raises:
-            InvalidConfig: there is no such column, or types don't go together.
+            InvalidConfig: a column does not exist, or types don't match.
         """
         names = names_of("columns", None, left.fieldNames(), fold=fold)
         right = declared("columns", columns)
@@ -76,7 +76,7 @@ class Sides(Struct, frozen=True):
 
 
 def _require_same(left: sql.StructField, right: sql.StructField) -> None:
-    """Refuse columns of which no values are equal to Python, or others than to Spark."""
+    """Refuse columns without equal values in Python, or with other equal values than in Spark."""
     kinds = [_kind(field.dataType) for field in (left, right)]
     said = [
         f"column {field.name} of {side} is {field.dataType.simpleString()}"
@@ -90,7 +90,7 @@ def _require_same(left: sql.StructField, right: sql.StructField) -> None:
 
 
 def _kind(kind: sql.DataType) -> str | None:
-    """Return what two types have in common whose values are equal; None for types of no keys."""
+    """Return the kind of a type: types of one kind have equal values; None if it can't be a key."""
     for each in (sql.IntegralType, sql.DecimalType, sql.StringType, sql.DayTimeIntervalType):
         if isinstance(kind, each):
             return str(each.__name__)
@@ -99,7 +99,7 @@ def _kind(kind: sql.DataType) -> str | None:
 
 
 _ALIKE = {"boolean", "double", "binary", "date", "timestamp", "timestamp_ntz"}
-"""Types that go together with themselves alone."""
+"""Types that match only themselves."""
 
 
 class Asked(Struct, frozen=True):
@@ -116,8 +116,8 @@ class JoinPlan:
     """The plan of a join: its columns and its work.
 
     Raises:
-        InvalidConfig: there is no such column, one is there twice, or types don't go together; the
-            table can't be looked up in so, or can't travel to the workers.
+        InvalidConfig: a column does not exist, or occurs twice, or types don't match; the
+            table does not support these lookups, or can't travel to the workers.
     """
 
     def __init__(self, df: Any, table: Any, asked: Asked, options: Options) -> None:
@@ -180,7 +180,7 @@ class JoinPlan:
         """Return the DataFrame of the joined rows.
 
         Raises:
-            InvalidConfig: the condition is none.
+            InvalidConfig: the condition is invalid.
         """
         df, where = mapped(self._df, self.work, "lookup_join", self._columns), self._asked.where
         if where is None:
@@ -188,13 +188,13 @@ class JoinPlan:
         try:
             self._require_condition(where)
             return self._filtered(df, where)
-        except Exception as error:  # of the JVM, in many classes
+        except Exception as error:  # errors of the JVM have many classes
             raise unreadable("where", where, error) from error
 
     def _require_condition(self, where: str) -> None:
-        """Have Spark read a condition by itself, where `t` is nothing but the table.
+        """Let Spark parse a condition by itself, with `t` as the table.
 
-        What is a whole condition closes no parenthesis that it has not opened.
+        A complete condition closes no parenthesis that it has not opened.
         """
         df = self._df.drop("t")  # The argument `t` of the lambda hides it.
         table = df.sparkSession.createDataFrame([], self._found).alias("t")
@@ -203,7 +203,7 @@ class JoinPlan:
     def _filtered(self, df: DataFrame, where: str) -> DataFrame:
         assert self._lists is not None
         error, lists = self._asked.error_column, quoted(self._lists)
-        rows = f"filter({lists}, t -> ({where}\n))"  # whatever comment it ends in
+        rows = f"filter({lists}, t -> ({where}\n))"  # even if it ends in a comment
         if error is not None:
             rows = f"if({quoted(error)} IS NULL, {rows}, {lists})"
         columns = [quoted(name) for name in self._df.columns]

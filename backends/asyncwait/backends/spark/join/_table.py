@@ -1,4 +1,4 @@
-"""A table whose rows are as Arrow takes them: what is read is converted once, and then kept so."""
+"""A table whose rows are converted for Arrow once when they are read, and cached in that form."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import tzinfo
@@ -17,7 +17,7 @@ from asyncwait.toolkit import close_source
 
 
 class RowFitter:
-    """Makes tuples of what tables give for rows; nothing changes its type."""
+    """Converts rows of tables to tuples, without changing the type of any value."""
 
     def __init__(self, schema: pa.Schema, zone: tzinfo | None, fold: Fold = str.lower) -> None:
         columns = [Column(field, zone, fold) for field in schema]
@@ -28,7 +28,7 @@ class RowFitter:
         self._places: list[int] = []
 
     def named(self, columns: Any) -> None:
-        """Have tuples read by the names of the table's columns, if it tells them."""
+        """Read tuples by the names of the table's columns, if the table has them."""
         if columns != self._told and isinstance(columns, list | tuple):
             names = names_of("columns", self._names, columns, "the table", fold=self._fold)
             self._told, self._places = columns, [columns.index(name) for name in names]
@@ -37,7 +37,7 @@ class RowFitter:
         """Return the cells of a row.
 
         Raises:
-            SchemaMismatch: it does not fit; its column and value are named.
+            SchemaMismatch: the row does not fit; the error names the column and the value.
         """
         return tuple(
             [
@@ -50,7 +50,7 @@ class RowFitter:
         names = self._names
         if not names:
             return ()
-        if isinstance(row, Mapping):  # It may have more than is asked for.
+        if isinstance(row, Mapping):  # A row may have further columns.
             row = row if all(name in row for name in names) else self._by_name(row)
             return [row.get(name) for name in names]
         if self._places and type(row) is tuple and len(row) == len(self._told):
@@ -72,9 +72,9 @@ class RowFitter:
         return {**found, **row}
 
     def fit_all(self, rows: Any) -> Any:
-        """Return the rows of a key so; what is none, as it is, and what does not fit, as an error.
+        """Convert a key's rows. Return non-rows unchanged, and rows that do not fit as an error.
 
-        The lookup names the key in it, and repeats nothing for it.
+        The lookup adds the key to the error, and makes no further attempt.
         """
         if isinstance(rows, str | bytes | bytearray) or not isinstance(rows, Sequence):
             return rows
@@ -87,7 +87,7 @@ class RowFitter:
 
 
 class FittedTable:
-    """A table with its rows fitted."""
+    """A table with converted rows."""
 
     def __init__(self, table: Table, rows: RowFitter) -> None:
         self._table = table
@@ -104,7 +104,7 @@ class FittedTable:
 
 
 class FittedWholeTable(FittedTable):
-    """The same for a table that can be read whole."""
+    """A table with converted rows that can be read whole."""
 
     def __init__(self, table: WholeTable, rows: RowFitter, keys: pa.Schema) -> None:
         super().__init__(table, rows)
@@ -116,7 +116,7 @@ class FittedWholeTable(FittedTable):
         """Read the table.
 
         Raises:
-            SchemaMismatch: a key or a row does not fit; both are named.
+            SchemaMismatch: a key or a row does not fit; the error names both.
         """
         rows = self._whole.load_all()
         try:

@@ -27,13 +27,13 @@ from asyncwait.spec import Batch, Cache, OperatorConfig, Retry
 from asyncwait.toolkit import PlainFunction, PlainSource
 
 CHUNKS = 4
-"""So many chunks of a task are looked up at a time."""
+"""Number of concurrent lookups of chunks in a task."""
 
 
 class Options(Struct, frozen=True):
     """Options of the lookups of a task; see `asyncwait.backends.spark.lookup_join`.
 
-    `endpoint` is where a task tells how far it is.
+    The task reports its progress to `endpoint`.
     """
 
     cache: Cache | Full | None = None
@@ -48,7 +48,7 @@ class Options(Struct, frozen=True):
         """Return the deadline, retries and batches of requests.
 
         Raises:
-            InvalidConfig: one of these is wrong.
+            InvalidConfig: one of these is invalid.
         """
         return Policy(self.timeout, self.retry, self.retry_missing, self.batch)
 
@@ -58,10 +58,10 @@ class Join(Struct, frozen=True):
 
     Args:
         keys: the columns of the table's key.
-        rows: the columns of its rows, as they are to be; in what goes out, some may be null.
-        zone: name of the time zone of timestamps that say none.
-        identity: of all on which it depends what is kept.
-        names: of the columns on the left, where those that come with the rows are made up; None if
+        rows: the columns of its rows, with their types; in the output, some may be null.
+        zone: name of the time zone for timestamps without a zone.
+        identity: digest of everything on which cached rows depend.
+        names: of the columns on the left, if the names that come with the rows are made up; None if
             they are the true ones.
         fold: how names of columns are compared.
     """
@@ -94,12 +94,12 @@ class Join(Struct, frozen=True):
     def partition(
         self, batches: Iterator[pa.RecordBatch], counts: "Counts", store: Any = None
     ) -> Partition:
-        """Return the join of a partition, which has to be closed.
+        """Return the join of a partition, which must be closed.
 
         Args:
             batches: the partition.
-            counts: what is to be counted.
-            store: what is kept; None for nothing yet.
+            counts: the figures to update.
+            store: cached rows; None for none yet.
         """
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
@@ -132,7 +132,7 @@ class Counts:
         self.causes = Counter[str]()
 
     def figures(self) -> TaskFigures:
-        """Return what is so at this moment; for any thread."""
+        """Return the present figures; for any thread."""
         lookup = self.lookup
         kinds = {name: getattr(lookup, name) for name in LOOKED_UP}
         return TaskFigures(

@@ -1,4 +1,4 @@
-"""Progress of a job that runs: its tasks report to the driver, which draws a bar."""
+"""Progress of a running job: its tasks report to the driver, which draws a bar."""
 
 from asyncwait.backends.spark.progress._figures import JobFigures, TaskFigures, TaskName
 from asyncwait.backends.spark.progress._progress import Progress

@@ -40,7 +40,7 @@ class Reach(Struct, frozen=True):
     """The addresses at which workers reach this process.
 
     Args:
-        is_certain: workers get there; Spark itself relies on it.
+        is_certain: workers reach it; Spark itself relies on the address.
     """
 
     bind: str = LOOPBACK
@@ -49,7 +49,7 @@ class Reach(Struct, frozen=True):
 
 
 def reach_of(session: Any) -> Reach:
-    """Return where the workers of a session can reach this process.
+    """Return the addresses at which the workers of a session can reach this process.
 
     Args:
         session: of Spark; None for the active session, if there is one.
@@ -65,7 +65,7 @@ def reach_of(session: Any) -> Reach:
 
 
 def _of_the_active_session() -> Reach:
-    """Return the reach of the active session, without importing Spark: it may have none."""
+    """Return the reach of the active session, if any, without importing Spark."""
     if (spark := sys.modules.get("pyspark")) is not None:
         context = getattr(getattr(spark, "SparkContext", None), "_active_spark_context", None)
         if context is not None:
@@ -78,7 +78,7 @@ def _of_the_active_session() -> Reach:
 
 
 def _as_spark_has_it(context: Any) -> Reach:
-    """Return what executors use for the driver; those of a local master are in this machine."""
+    """Return the address by which executors reach the driver; a local master is on this machine."""
     if context.master.startswith("local"):
         return Reach()
     conf = context.getConf()
@@ -116,36 +116,36 @@ class _AtTask:
 
 
 _GRACE = 1.0
-"""Seconds at most for the last reports of a job that is over."""
+"""Most seconds for the last reports of a job that is over."""
 
 
 class Progress:
-    """Shows how far a job is while the body of the context runs, and what it was afterwards.
+    """Shows the progress of a job while the body of the context runs, and its figures afterwards.
 
-    The tasks report over TCP, to a port of this process that nothing without a secret of this
-    context can use. On a terminal and in a notebook there is a bar: rows done, how many of them a
-    second, the time left, what is in flight, retries, timeouts, errors, and tasks. On what is
-    neither, as in the log of a batch job, there is one line at the end. What Spark draws itself
-    gets in the way, unless `spark.ui.showConsoleProgress` is false.
+    The tasks report over TCP, to a port of this process that accepts only reports with a secret of
+    this context. A terminal or a notebook shows a bar: rows done, their number per second,
+    the time left, rows in flight, retries, timeouts, errors, and tasks. Elsewhere,
+    as in the log of a batch job, one line is written at the end. Spark's own progress bar
+    interferes, unless `spark.ui.showConsoleProgress` is false.
 
-    Where workers can't reach this process, as may be on Spark Connect, nothing is known of them,
+    If workers can't reach this process, as may happen on Spark Connect, the figures are unknown,
     and the bar says so; the job runs all the same.
 
     Args:
-        total: rows of the input that there will be; None if unknown.
-        show: whether to draw; None for yes if rich is installed.
-        console: of rich, where to draw; None for standard error, or the notebook.
+        total: number of rows of the input; None if unknown.
+        show: whether to draw; None to draw if rich is installed.
+        console: a Console of rich to draw on; None for standard error, or the notebook.
         session: of Spark, whose workers report; None for the active session on entering.
-        meter: of OpenTelemetry, what `get_meter(name)` gives: the figures of all tasks are metrics
-            while the body runs, under the names that `asyncwait.backends.watching.export_metrics`
-            gives those of an operator, but for high-water marks, the oldest record, refreshes and
-            evictions. None for no metrics.
-        attributes: what each metric is reported with, for example `{"job": "fetch"}`.
+        meter: of OpenTelemetry, as `get_meter(name)` returns it: the figures of all tasks are
+            metrics while the body runs, under the names that
+            `asyncwait.backends.watching.export_metrics` uses, except high-water marks, the oldest
+            record, refreshes and evictions. None for no metrics.
+        attributes: attributes of each metric, for example `{"job": "fetch"}`.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
-        MissingExtra: rich is not installed, and `show` or `console` wants it; or OpenTelemetry is
-            not, and there is a `meter`.
+        InvalidConfig: an argument is invalid.
+        MissingExtra: rich is not installed, and `show` or `console` requires it; or OpenTelemetry
+            is not, and `meter` is set.
         RuntimeError: it is entered again.
     """
 
@@ -202,7 +202,7 @@ class Progress:
     def endpoint(self) -> Endpoint:
         """The endpoint to which the tasks of one operator report; for `reporting`, in workers.
 
-        Each operator asks for its own: the rows of several are not taken for those of one.
+        Each operator has its own endpoint, so that rows of several operators are not mixed.
 
         Raises:
             RuntimeError: the context was not entered.
@@ -212,19 +212,19 @@ class Progress:
         return replace(self._endpoint, operator=secrets.token_bytes(8))
 
     def figures(self) -> JobFigures:
-        """Return what is known at this moment; after leaving, the last. Any thread may ask."""
+        """Return the present figures; after leaving, the last ones. For any thread."""
         return self._tally.figures()
 
     def summary(self) -> str:
-        """Return what the job has done, and what it has cost, as a small table in words."""
+        """Return the work and the cost of the job as a small table of text."""
         return summary(self.figures(), self._silence())
 
     def limits_kept(self, by: str) -> None:
-        """Take note of who keeps the limits of the job, or that it has none by an empty text."""
+        """Store the keeper of the limits of the job; an empty text means no limits."""
         self._tally.limits = by
 
     def _listen(self, secret: bytes) -> Server:
-        """Return a server that workers can reach; a local server where that address is taken."""
+        """Return a server that workers can reach; a local server if that address is in use."""
 
         def meet(given: bytes) -> _AtTask | None:
             return _AtTask(self._tally) if compare_digest(given, secret) else None
@@ -264,7 +264,7 @@ def _export_for(read: Callable[[], JobFigures], attributes: Any, meter: Any) -> 
 
 
 _EVERY = 0.25
-"""Seconds from one picture to the next."""
+"""Seconds from one drawing to the next."""
 
 
 class Redrawn:

@@ -13,16 +13,16 @@ EVERY = 0.5
 """Seconds from one report to the next."""
 
 _TRIES = 8
-"""Failures in a row after which the driver is taken for gone."""
+"""Failures in a row after which the driver counts as gone."""
 
 _LONGEST_PAUSE = 8.0
-"""Seconds from one try to the next, at most."""
+"""Largest number of seconds from one try to the next."""
 
 _PATIENCE = 2.0
 """Seconds for a step of the network; only the thread of the reporter waits."""
 
 _FAREWELL = 0.8
-"""Seconds that a task waits at its end for its last report to go out."""
+"""Seconds that an ending task waits for its last report to go out."""
 
 
 @contextmanager
@@ -33,17 +33,18 @@ def reporting(
     *,
     every: float = EVERY,
 ) -> Generator[None]:
-    """Report the figures of a task while the body runs: at once, every so often, and at its end.
+    """Report the figures of a task while the body runs: at once, at intervals, and at its end.
 
-    The last report says whether the attempt ended, or failed with what the body has raised; to be
-    closed early, as a generator that is no longer read, is an end. Without a driver, or a way to
-    it, nothing is reported: that is never an error, and delays the end by less than a second.
+    The last report says whether the attempt ended, or failed with the error of the body; closing it
+    early, like a generator that is no longer read, counts as an end. Without a reachable driver
+    nothing is reported: this is never an error, and delays the end by less than a second.
 
     Args:
         endpoint: of the driver; None for no reports.
-        task: whose figures they are.
-        figures: gives them. It is called in a thread of its own, for the last time when the body
-            has ended; what it raises is dropped, and the figures before are told again.
+        task: name of the task.
+        figures: returns its figures. It is called in a thread of its own, for the last time when
+            the body has ended; an error of it is dropped, and the earlier figures are reported
+            again.
         every: seconds from one report to the next.
     """
     if endpoint is None:
@@ -62,7 +63,7 @@ def reporting(
 
 
 class _Reporter:
-    """Reports in a thread, from the moment at which it is made; see `reporting`."""
+    """Reports in a thread, which starts at construction; see `reporting`."""
 
     def __init__(
         self,
@@ -79,11 +80,11 @@ class _Reporter:
         self._state: State = "running"
         self._is_left = Event()
         self._thread = Thread(target=self._run, name="asyncwait-reporting", daemon=True)
-        with suppress(RuntimeError):  # there are too many threads
+        with suppress(RuntimeError):  # the process has too many threads
             self._thread.start()
 
     def leave(self, state: State) -> None:
-        """Send the last report, if that is a matter of a moment."""
+        """Send the last report, if that takes only a moment."""
         self._state = state
         self._is_left.set()
         if self._thread.ident is not None:
@@ -113,7 +114,7 @@ class _Reporter:
 
 
 class _Line:
-    """A connection to the driver, which is made when it is needed, and again when it broke."""
+    """A connection to the driver, which is made when needed, and again after it broke."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
@@ -123,7 +124,7 @@ class _Line:
         """Send a message.
 
         Raises:
-            OSError: it can't be sent.
+            OSError: the message can't be sent.
         """
         if self._stream is not None and _has_ended(self._stream):
             self.close()
@@ -136,14 +137,14 @@ class _Line:
             raise
 
     def close(self) -> None:
-        """Hang up; what was sent arrives all the same."""
+        """Close the connection; sent messages still arrive."""
         if self._stream is not None:
             self._stream.close()
             self._stream = None
 
 
 def _has_ended(stream: socket.socket) -> bool:
-    """Whether the driver has hung up; it never says anything else."""
+    """Whether the driver has closed the connection; it never sends anything else."""
     stream.setblocking(False)
     try:
         stream.recv(1)

@@ -15,20 +15,20 @@ _TICK = 0.5
 """Seconds after which the server accepts again when this process had no more files."""
 
 _SILENCE = 10.0
-"""Seconds that a client may take for the secret."""
+"""Seconds for a client to send the secret."""
 
 _DRAIN = 0.5
-"""Seconds at most for messages that have arrived, and were not read, when the server closes."""
+"""Most seconds for received messages that were not read, when the server closes."""
 
 _QUIET = 50
-"""Turns of the loop without a message after which none is left to read; a connection takes 8."""
+"""Turns of the loop without a message, after which no message is left; a connection takes 8."""
 
 
 class Link(Protocol):
     """The driver's end of a connection. The thread of the server calls its methods."""
 
     def heard(self, payload: bytes) -> bytes:
-        """Take in a message; return the reply, which is empty for none."""
+        """Process a message; return the reply, which is empty for none."""
         ...
 
     def broken(self) -> None:
@@ -37,14 +37,14 @@ class Link(Protocol):
 
 
 class Server:
-    """Listens from the moment at which it is made until it is closed.
+    """Listens from its construction until it is closed.
 
     A client that does not begin with a known secret, or sends a wrong message, loses its connection
-    and does nothing else. So does a client that sends no secret in time. Where there are more
+    and has no other effect. So does a client that sends no secret in time. If there are more
     connections than this process should have files open, the later ones wait.
 
     Args:
-        address: to listen at, on a port that is free.
+        address: to listen at, on a free port.
         meet: returns the driver's end of a connection that begins with these bytes; None if they
             are no secret.
 
@@ -63,7 +63,7 @@ class Server:
         self._thread.start()
 
     def close(self) -> None:
-        """Take in what has arrived, and end all connections and the thread."""
+        """Process the received messages, and end all connections and the thread."""
         self._loop.call_soon_threadsafe(self._closing.set)
         self._thread.join()
 
@@ -122,7 +122,7 @@ class Server:
                 self._news += 1
                 if reply:
                     writer.write(framed(reply))
-        except Exception:  # to be closed is no such end
+        except Exception:  # closing the server is no such end
             link.broken()
             raise
 
@@ -141,7 +141,7 @@ def listening(address: str) -> socket.socket:
 
 
 def _most_connections() -> int:
-    """Return half of what this process may have open: files are needed for other things, too."""
+    """Return half of the files that this process may have open, because it needs others."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit
     except ImportError:  # Windows

@@ -43,7 +43,7 @@ _COUNTS = (
 
 @dataclass(eq=False)
 class _Attempt:
-    """An attempt at a partition, as it was last heard of."""
+    """An attempt at a partition, after its last report."""
 
     name: TaskName
     operator: bytes
@@ -58,13 +58,13 @@ class _Attempt:
 
     @property
     def where(self) -> tuple[bytes, str | int, int]:
-        """The rows and their action; outside of SQL the stage stands for the action."""
+        """The rows and their action; outside of SQL the stage replaces the action."""
         return self.operator, self.name.action or self.name.stage, self.name.partition
 
 
 @dataclass(eq=False)
 class _Partition:
-    """The attempts at the rows of a partition, and what they come to, in the order of `_COUNTS`."""
+    """The attempts at the rows of a partition, and their sums, in the order of `_COUNTS`."""
 
     attempts: list[_Attempt] = field(default_factory=list)
     counts: tuple[int, ...] = (0,) * len(_COUNTS)
@@ -74,11 +74,11 @@ class _Partition:
 class Tally:
     """Adds reports up, in a time that does not grow with their number.
 
-    Several stages of one action may evaluate the same rows of an operator: those count once.
+    If several stages of one action evaluate the same rows of an operator, the rows count once.
 
-    An attempt is given up when it says that it failed, when its connection breaks before it has
-    said how it ended, and when a later attempt at the same partition reports. Two that have the
-    same number stand side by side: operators that follow each other in one task.
+    An attempt is given up when it reports its failure, when its connection breaks before it has
+    reported its end, and when a later attempt at the same partition reports. Two attempts with the
+    same number count both: they are operators that follow each other in one task.
     """
 
     def __init__(self, total: int | None = None) -> None:
@@ -97,7 +97,7 @@ class Tally:
         self._ended: float | None = None
 
     def heard(self, link: object, report: Report) -> None:
-        """Take in what came on a connection; what is older than what is known is dropped."""
+        """Process a report of a connection; drop it if it is older than the known one."""
         with self._changed:
             if self._heard is None:
                 self._heard = monotonic()
@@ -125,12 +125,12 @@ class Tally:
             self._ended = monotonic()
 
     def figures(self) -> JobFigures:
-        """Return what is known at this moment; any thread may ask."""
+        """Return the present figures; for any thread."""
         with self._changed:
             return self._figures()
 
     def wait_for(self, is_so: Callable[[JobFigures], bool], seconds: float) -> bool:
-        """Wait until the figures are as asked for; return whether they are in time."""
+        """Wait for figures that fulfil a condition; return whether they came in time."""
         with self._changed:
             return self._changed.wait_for(lambda: is_so(self._figures()), seconds)
 
@@ -141,7 +141,7 @@ class Tally:
         return self._attempts[report.run]
 
     def _count(self, attempt: _Attempt) -> None:
-        """Count its partition anew; all others are as they were."""
+        """Count its partition anew; all other partitions are unchanged."""
         partition = self._partitions[attempt.where]
         before = partition.counts
         self._causes.subtract(partition.causes)

@@ -8,7 +8,7 @@ from asyncwait.backends.watching._figures import told
 from asyncwait.spec.texts import one_line
 
 _SAID = 3
-"""Causes that a line names."""
+"""Number of causes in a line."""
 
 
 def words(figures: JobFigures, silence: str) -> list[str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from asyncwait.backends.spark.progress._figures import TaskFigures, TaskName
 
 LONGEST = 1 << 24
-"""Bytes that a message may have, without its length."""
+"""Largest number of bytes of a message, without its length."""
 
 LENGTH = struct.Struct(">I")
 
@@ -25,8 +25,8 @@ class Endpoint(Struct, frozen=True):
     Args:
         host: of the driver, as workers know it.
         port: of TCP.
-        secret: with which each connection has to begin. It is not shown, and travels as it is.
-        operator: to which the tasks belong; each report names it.
+        secret: begins each connection. It is not shown, and travels unencrypted.
+        operator: of the tasks; each report names it.
     """
 
     host: str
@@ -46,7 +46,7 @@ class Report(Struct, frozen=True, array_like=True):
 
     Args:
         run: of this reporter alone. Spark may use the name of a task again.
-        number: of the report, from 0; none of a run is older than one with a smaller number.
+        number: of the report, from 0; within a run, larger numbers are later.
     """
 
     run: bytes
@@ -69,7 +69,7 @@ def received(receive: Callable[[int], bytes]) -> bytes:
     """Return the bytes of the next message.
 
     Args:
-        receive: returns at most so many bytes; none at the end of the connection.
+        receive: returns up to the given number of bytes; none at the end of the connection.
 
     Raises:
         ConnectionError: the connection has ended.
@@ -89,7 +89,7 @@ def _exactly(receive: Callable[[int], bytes], length: int) -> bytes:
 
 
 def length_of(prefix: bytes) -> int:
-    """Return the length that stands in front of a message.
+    """Return the length in front of a message.
 
     Raises:
         ConnectionError: the message is too long.

@@ -1,9 +1,9 @@
 """The operator with threads as a backend: real threads, on a clock that waits for them.
 
-What a call does is played on the loop, as everywhere; the function that runs in a thread asks for
-it there, as a client asks its server, and blocks until it has the answer. Time stands still while a
-thread is on its way, to the server or back: it takes none. Some scenarios are played on the real
-clock besides.
+The outcome of a call is played on the loop, as in every backend; the function in a thread requests
+it from the loop, as a client from its server, and blocks until it has the answer. Time stands still
+while a thread is on its way to the server or back. Some scenarios are also played on the real
+clock.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,12 +17,12 @@ def backend() -> ThreadsBackend:
 
 
 def plain_backend() -> FrontBackend:
-    """Return the form for plain values, as a thread uses it that has no loop."""
+    """Return the form for plain values, as a thread without a loop uses it."""
     return FrontBackend()
 
 
 def family() -> Mapping[str, Callable[[], FrontBackend]]:
-    """Return what is verified by name alone."""
+    """Return the backends that are verified by name alone."""
     return {"threads-plain": plain_backend}
 
 

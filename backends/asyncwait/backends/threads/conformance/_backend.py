@@ -1,4 +1,4 @@
-"""The backend: plays scenarios on the virtual clock, and some of them on the real one, too."""
+"""The backend: plays scenarios on the virtual clock, and some of them on the real clock, too."""
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +15,13 @@ from asyncwait.conformance.running import OF_ELEMENTS, gives_one
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace
 
 LACKS = frozenset({Capability.CANCEL_CALLS, Capability.CACHE})
-"""Nothing ends a thread from outside; and nothing is kept of what one gives."""
+"""A thread cannot be ended from outside, and a thread's results are not cached."""
 
 MOST = 40
-"""Scenarios that are played on the real clock at most."""
+"""Largest number of scenarios that are played on the real clock."""
 
 _STACK = 512 * 1024
-"""Bytes of the stack of a thread: more than a thousand of them have to fit into a child process."""
+"""Bytes of the stack of a thread: more than a thousand threads must fit into a child process."""
 
 
 _TOGETHER = "results that are ready come to a thread without a loop together, and are emitted then"
@@ -38,7 +38,8 @@ OF_THE_FRONT = {
     "END-10": ExpectedFailure(_OPENS, strict=False),
 }
 """Expected failures with a slow reader in a thread: besides the records in flight, as many results
-as there is room for wait for the thread."""
+as the operator has room for wait for the thread.
+"""
 
 
 class ThreadsBackend:
@@ -57,7 +58,7 @@ class ThreadsBackend:
     def further_runs(
         self, scenarios: Mapping[str, Scenario]
     ) -> Iterator[tuple[str, Scenario, Trace]]:
-        """Play short ones of `scenarios` on the real clock."""
+        """Play the short ones of `scenarios` on the real clock."""
         names = list(chosen := short(scenarios, _play, MOST))
         for number, trace in in_real_time(list(chosen.values()), _play_for_real):
             yield f"{names[number]}, in real time", chosen[names[number]], trace
@@ -78,8 +79,9 @@ class FrontBackend(ThreadsBackend):
             Capability.CONTEXTS,
         }
     )
-    """Its source is a collection, whose values are there; and a thread that blocks is not
-    cancelled. Values are copied and contexts are kept as in all threads."""
+    """Its source is a collection of available values, and a blocked thread is not
+    cancelled. Values are copied and contexts are kept as in all threads.
+    """
     expected_failures = OF_THE_FRONT
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
@@ -93,7 +95,7 @@ class FrontBackend(ThreadsBackend):
         self,
         scenarios: Mapping[str, Scenario],  # noqa: ARG002 - none
     ) -> Iterator[tuple[str, Scenario, Trace]]:
-        """Play nothing else: on the real clock the form with a loop is played."""
+        """Play no further scenario: on the real clock, the form with a loop is played."""
         return iter(())
 
 
@@ -106,7 +108,7 @@ def _play_for_real(scenarios: Sequence[Scenario]) -> Iterator[Trace]:
 
 
 def _play_once_for_real(scenario: Scenario) -> Trace:
-    """Play `scenario`; what was long on its way to or from a thread makes its leg late, too."""
+    """Play `scenario`; a long way to or from a thread makes its leg late, too."""
     loops: list[HurriedLoop] = []
 
     def make() -> HurriedLoop:

@@ -1,7 +1,7 @@
-"""The blocking front as an operator: a thread that has no loop reads the results.
+"""The blocking front as an operator: a thread without a loop reads the results.
 
-What the front runs on a loop of its own runs on that of the suite here, whose time stands still
-while that thread is on its way.
+Coroutines that the front runs on a loop of its own run here on the suite's loop, whose time stands
+still while the thread is on its way.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ class Interrupted(BaseException):
 
 
 class _Reader:
-    """A thread that does what it is asked to, one after the other.
+    """A thread that runs requested functions, one after the other.
 
     Attributes:
-        present: has an item while it is on its way; none while it waits for the loop.
+        present: has an item while the thread is on its way; none while it waits for the loop.
     """
 
     def __init__(self, loop: ThreadsLoop) -> None:
@@ -49,7 +49,7 @@ class _Reader:
         thread.start()
 
     def ask(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        """Have the thread call `function`; from the loop."""
+        """Let the thread call `function`; called on the loop."""
         future = self._loop.create_future()
         if self.is_over:  # No job waits then.
             _outcome(future, function)()
@@ -67,16 +67,14 @@ class _Reader:
         return future
 
     def end(self) -> None:
-        """Let the thread go."""
         self.is_over = True
         self._jobs.put(None)
 
     def goes(self) -> None:
-        """Note that it is on its way."""
+        """Note that the thread is on its way."""
         self.present.append(None)
 
     def rests(self) -> None:
-        """Note that it waits."""
         self.present.pop()
         self._loop.look()
 
@@ -96,7 +94,7 @@ def _outcome(future: asyncio.Future[Any], function: Callable[[], Any]) -> Callab
 
 
 class _Lent(asyncio.AbstractEventLoop):
-    """The loop of the suite in the place of a loop that a thread runs."""
+    """The loop of the suite in place of a loop that a thread runs."""
 
     def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
         self._loop = loop
@@ -108,7 +106,7 @@ class _Lent(asyncio.AbstractEventLoop):
         self._is_interrupted = False
 
     def run_forever(self) -> None:
-        """Wait until it is stopped, or something breaks out of it."""
+        """Wait until it is stopped, or an error breaks out of it."""
         self._runs.set()
         if (error := self._breaks.get()) is not None:
             raise error
@@ -116,7 +114,7 @@ class _Lent(asyncio.AbstractEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Any, *args: Any, context: Any = None
     ) -> Any:
-        """Have the loop call it; the reader waits meanwhile."""
+        """Let the loop call `callback`; the reader waits meanwhile."""
         handle = self._loop.call_soon_threadsafe(self._call, callback, *args, context=context)
         self._reader.rests()
         return handle
@@ -132,12 +130,12 @@ class _Lent(asyncio.AbstractEventLoop):
     def create_task(  # type: ignore[override]
         self, coroutine: Any, **_: Any
     ) -> Any:
-        """Run it on the loop, but for what would wind that up, which the suite does."""
+        """Run a coroutine on the loop, unless it would end the loop of the suite."""
         if coroutine.__name__ == "_wind_up":
             coroutine.close()
             coroutine = asyncio.sleep(0)
         task = self._loop.create_task(coroutine)
-        task.add_done_callback(self._done)  # before the thread is told
+        task.add_done_callback(self._done)  # before the report to the thread
         self._asked.append(task)
         return task
 
@@ -146,9 +144,9 @@ class _Lent(asyncio.AbstractEventLoop):
             self._reader.goes()
 
     def interrupt(self) -> None:
-        """End what the thread waits for, as a signal does that breaks out of the loop.
+        """End the wait of the thread, as a signal does that breaks out of the loop.
 
-        If the thread has not asked yet, it is interrupted once it does; `calm` takes that back.
+        If the thread does not wait yet, its next request is interrupted; `calm` takes that back.
         """
         waits = any(not task.done() for task in self._asked)
         self._is_interrupted = not waits
@@ -157,14 +155,13 @@ class _Lent(asyncio.AbstractEventLoop):
             self._reader.goes()
             self._runs.clear()
             self._breaks.put(Interrupted())
-            self._runs.wait()  # The thread knows now.
+            self._runs.wait()  # The thread has its answer.
 
     def calm(self) -> None:
-        """Interrupt nothing that is asked from now on."""
+        """Interrupt no later request."""
         self._is_interrupted = False
 
     def stop(self) -> None:
-        """End what runs it."""
         self._breaks.put(None)
 
     def close(self) -> None:
@@ -191,12 +188,11 @@ class _AllThere:
                 raise AssertionError("expected a source that never waits, got one that waits")
 
     async def aclose(self) -> None:
-        """Close the source."""
         await self._elements.aclose()
 
 
 async def _end_of(asked: asyncio.Future[Any]) -> None:
-    """Wait for the thread, which nothing can cancel; then raise what has cancelled this wait."""
+    """Wait for the thread, which cannot be cancelled; then raise the cancellation of this wait."""
     cancelled: BaseException | None = None
     with anyio.CancelScope(shield=True):
         while not asked.done():
@@ -209,7 +205,7 @@ async def _end_of(asked: asyncio.Future[Any]) -> None:
 
 
 async def _wait_for(asked: asyncio.Future[Any], reader: _Reader) -> None:
-    """Wait for the thread; where that is cancelled, interrupt what it waits for."""
+    """Wait for the thread; if this wait is cancelled, interrupt the wait of the thread."""
     try:
         await asyncio.wait([asked])
     except BaseException:
@@ -239,7 +235,7 @@ class _Read:
             await _wait_for(asked, self._reader)
         except BaseException:
             if not isinstance(asked.exception(), Interrupted):
-                self._asked = asked  # It came all the same.
+                self._asked = asked  # The result came all the same.
             raise
         return asked.result()
 
@@ -256,7 +252,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
             await _wait_for(entering, self._reader)
             return _Read(entering.result(), self._reader)
         except BaseException as error:
-            if entering.exception() is None:  # It was entered all the same.
+            if entering.exception() is None:  # The operator was entered all the same.
                 await self._leave(error)
             else:
                 self._reader.end()
@@ -280,7 +276,7 @@ class _Front(AbstractAsyncContextManager[_Read]):
 def open_front(
     config: OperatorConfig, fn: Any, elements: Any, restore: Any = None, *, single: bool
 ) -> AbstractAsyncContextManager[Any]:
-    """Open the front with a function that asks a server on the loop."""
+    """Open the front with a function that sends requests to a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     reader, server = _Reader(loop), Server(fn, loop)
     loop.pools.append(reader)

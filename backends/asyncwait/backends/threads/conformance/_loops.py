@@ -1,4 +1,4 @@
-"""Loops that know which calls are on their way in threads: on a virtual clock, and for real."""
+"""Loops that know which calls are on their way in threads: on a virtual clock, and in real time."""
 
 import asyncio
 import time
@@ -10,26 +10,26 @@ from asyncwait.conformance.harness import VirtualLoop
 
 
 class ThreadsLoop(asyncio.BaseEventLoop):
-    """A loop whose servers begin with requests when no thread is on its way.
+    """A loop whose servers process requests only when no thread is on its way.
 
-    So requests that come in one instant are begun with in the order in which calls were taken.
+    So requests of one instant are processed in the order in which calls were taken.
     """
 
     def __init__(self) -> None:
         self.pools: list[ThreadPool] = []
         self.servers: list[Any] = []
-        """Of `Server`: they answer requests from threads."""
+        """Servers that answer requests from threads."""
         super().__init__()
 
     def moving(self) -> int:
-        """Return how many calls are neither with their server nor over, or more."""
+        """Return at least the number of calls that are neither with their server nor over."""
         # In this order: a call that reaches its server meanwhile still counts as moving.
         served: int = sum(server.present for server in self.servers)
         return sum(len(pool.present) for pool in self.pools) - served
 
     def look(self) -> None:
-        """Have the loop look again where the threads are; from one of them."""
-        with suppress(RuntimeError):  # It is gone.
+        """Let the loop check the threads again; called in one of them."""
+        with suppress(RuntimeError):  # The loop has closed.
             self.call_soon_threadsafe(self.serve)
 
     def serve(self) -> bool:
@@ -38,7 +38,7 @@ class ThreadsLoop(asyncio.BaseEventLoop):
         return any(served)
 
     def was_on_its_way(self, since: float) -> None:
-        """Note that something that left at `since`, by the loop's clock, comes from or to a thread.
+        """Note that a way to or from a thread, begun at `since` by the loop's clock, is over.
 
         For any thread.
         """
@@ -48,13 +48,13 @@ class PatientLoop(ThreadsLoop, VirtualLoop):
     """A loop whose time stands still while a thread is on its way, to the server or back."""
 
     def may_jump(self) -> bool:
-        """Return whether each call waits for its answer, and none has just told its own."""
+        """Return whether every call waits for its answer, and no report is pending."""
         if self.moving() or any(server.is_asked for server in self.servers):
             return False
         return not self._ready  # type: ignore[attr-defined]
 
     def settle(self) -> bool:
-        """Answer requests: the last call that was on its way may have come to its end instead."""
+        """Answer requests: the last call on its way may have ended instead."""
         return self.serve()
 
     def jump(self, seconds: float) -> None:
@@ -62,14 +62,14 @@ class PatientLoop(ThreadsLoop, VirtualLoop):
         is_served = True
         while is_served:
             while self.moving():
-                time.sleep(_LOOK)  # for real: threads tell a blocked loop nothing
+                time.sleep(_LOOK)  # in real time: threads cannot wake a blocked loop
             served = [server.serve() for server in self.servers]
             is_served = any(served)
         super().jump(seconds)
 
 
 _LOOK = 0.0002
-"""Real seconds from look to look whether threads are on their way."""
+"""Real seconds between two checks whether threads are on their way."""
 
 
 class HurriedLoop(ThreadsLoop, asyncio.SelectorEventLoop):
@@ -85,5 +85,5 @@ class HurriedLoop(ThreadsLoop, asyncio.SelectorEventLoop):
         return 1000 * max(self._ways, default=0.0)
 
     def was_on_its_way(self, since: float) -> None:
-        """Note how long that took."""
+        """Note the length of the way."""
         self._ways.append(self.time() - since)

@@ -1,4 +1,4 @@
-"""Asks a server on the loop, from the threads of the operator, what a call comes to."""
+"""A server on the loop that answers the operator's threads with the planned outcomes of calls."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ _way: ContextVar[tuple[int, float]] = ContextVar("_way")
 
 
 class Hired(ThreadPool):
-    """Threads, on whose calls it is written how many they had taken before."""
+    """Threads that number their calls in the order in which they take them."""
 
     def __init__(self, loop: ThreadsLoop, server: "Server") -> None:
         super().__init__()
@@ -35,13 +35,13 @@ class Hired(ThreadPool):
         self._numbers = count()
 
     def ask(self, call: Call) -> None:
-        """Have `call` run."""
+        """Queue `call` for a thread."""
         assert call.context is not None
         call.context.run(_way.set, (-1, self._loop.time()))
         super().ask(call)
 
     def take(self) -> Call:
-        """Take a call, and number it before another thread takes one."""
+        """Take a call, and number it before another thread takes a call."""
         with self._taking:
             call = super().take()
             assert call.context is not None
@@ -54,14 +54,14 @@ class Hired(ThreadPool):
         self._loop.look()
 
     def close(self) -> None:
-        """Note how many calls run on: those that are not answered, or have not come back, too."""
+        """Note the possible numbers of calls that run on: perhaps also those not back yet."""
         self._server.running_on = range(self._server.present, len(self.present) + 1)
         super().close()
 
     def running(self) -> list[Any]:
         """Report the calls that run on to the server only.
 
-        Of operators that are left side by side, each would catch the warnings of all.
+        If operators are left at the same time, each would otherwise catch the warnings of all.
         """
         self._server.told = len(super().running())
         return []
@@ -71,7 +71,7 @@ class _Request:
     """Request of a thread, which waits for the answer.
 
     Args:
-        loop: where the answer comes from.
+        loop: the loop that answers.
         value: the argument.
         copy: the function to copy the value with; None for a call.
     """
@@ -89,7 +89,7 @@ class _Request:
         self._error: BaseException | None = None
 
     def answer(self, function: Callable[[Any], Any]) -> None:
-        """Answer with what `function` gives for the value, or raises."""
+        """Answer with the result of `function` for the value, or its error."""
         try:
             self._returned = function(self.value)
         except BaseException as error:
@@ -98,7 +98,7 @@ class _Request:
         self._answered.set()
 
     def wait(self) -> Any:
-        """Wait for the answer, and return it; or raise it."""
+        """Wait for the answer, and return or raise it."""
         self._answered.wait()
         self._loop.was_on_its_way(self._left_at)
         _way.set((self.number, self._loop.time()))
@@ -118,7 +118,7 @@ def _raise(error: BaseException) -> Any:
 class Server:
     """Answers the requests of one operator as the planned function does.
 
-    Those that come in one instant come together, in the order in which threads took their calls:
+    Requests of one instant are processed together, in the order in which threads took their calls:
     on their way, which takes no time, they may overtake each other.
     """
 
@@ -131,7 +131,7 @@ class Server:
         self.running_on = range(1)
         """Possible numbers of calls that ran on when the threads ended."""
         self.told = 0
-        """Number of such calls that the operator has reported."""
+        """Number of calls running on that the operator has reported."""
         parts = FunctionParts.of(fn)
         for name in ("open", "close", "timeout", "failure"):
             if (part := getattr(parts, name)) is not None:
@@ -148,7 +148,7 @@ class Server:
         return len(self._requests) + self._open
 
     def __call__(self, value: Any) -> Any:
-        """Ask for an answer from a thread, and block until it is there."""
+        """Send a request from a thread, and block until the answer comes."""
         return self._ask(_Request(self._loop, value))
 
     def copies(self, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -167,7 +167,7 @@ class Server:
         return request.wait()
 
     def serve(self) -> bool:
-        """Begin with all requests that are there; return whether there were any."""
+        """Process all waiting requests; return whether there were any."""
         requests = sorted(self._requests, key=lambda each: each.number)
         for request in requests:
             self._requests.remove(request)
@@ -175,13 +175,13 @@ class Server:
             if request.copy is not None:
                 run: Any = request.context.run
                 request.answer(partial(run, request.copy))
-                break  # Its call comes next, before all others.
+                break  # The request's call comes next, before all others.
             self._open += 1
             self._begin(request)
         return bool(requests)
 
     def _begin(self, request: _Request) -> None:
-        """Call the function here and now: the loop may be blocked before its next turn."""
+        """Call the function in this step: the loop may be blocked before its next turn."""
         call = self._answered(request)
         try:
             awaited = request.context.run(call.send, None)
@@ -190,7 +190,7 @@ class Server:
         task = self._loop.create_task(_rest(call, awaited), context=request.context)
         self._answers[task] = call
         task.add_done_callback(self._answers.pop)
-        # It may be cancelled before it has begun, and then nothing else would answer.
+        # The task may be cancelled before it begins, and then nothing else would answer.
         task.add_done_callback(lambda _: call.close())
 
     async def _answered(self, request: _Request) -> None:
@@ -203,15 +203,15 @@ class Server:
         request.answer(lambda _: returned if error is None else _raise(error))
 
     def check_told(self) -> None:
-        """Compare the calls that the operator has told of, once it is left, with those that run on.
+        """Compare the calls that the operator has reported on leaving with those that run on.
 
         Raises:
-            AssertionError: it has told of more or fewer.
+            AssertionError: the numbers differ.
         """
         assert self.told in self.running_on, f"{self.told} calls are told of, not {self.running_on}"
 
     async def shut(self) -> None:
-        """Answer no further request, and end the answers that run."""
+        """Answer no further request, and end the running answers."""
         left = dict(self._answers)
         for task, call in left.items():
             call.close()
@@ -266,7 +266,7 @@ def open_served(
     *,
     pool: Callable[[ThreadsLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
-    """Open the operator with a function that asks a server on the loop."""
+    """Open the operator with a function that sends requests to a server on the loop."""
     loop: Any = asyncio.get_running_loop()
     server = Server(fn, loop)
 

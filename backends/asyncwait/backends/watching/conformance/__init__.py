@@ -1,4 +1,4 @@
-"""Operators that are watched, as backends: their figures are those that are shown of them."""
+"""Watched operators as backends: their figures are read from metrics and progress bar."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -12,7 +12,7 @@ from asyncwait.reference import open_operator
 from asyncwait.spec import MissingExtra, OpenOperator
 
 LACKS = ("limits",)
-"""Metrics and progress sum waiting calls over all limits, so they can not show `limits`."""
+"""Metrics and progress sum waiting calls over all limits, so they cannot show `limits`."""
 
 OPERATORS: Mapping[str, OpenOperator] = {"pool": pool.open_operator, "reference": open_operator}
 
@@ -20,7 +20,7 @@ LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
 
 def family() -> Mapping[str, Callable[[], StreamBackend]]:
-    """Return a factory of each operator that is watched, by its name."""
+    """Return a factory of each watched operator by its name."""
     return {
         f"watching-{name}-{loop}": partial(_backend, OPERATORS[name], loop)
         for name, loop in product(OPERATORS, LOOPS)

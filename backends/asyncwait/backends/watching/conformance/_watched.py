@@ -1,4 +1,4 @@
-"""An operator that is watched, as an operator: its figures are those that are shown of it."""
+"""A watched operator as an operator: its figures are read from metrics and progress bar."""
 
 import re
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -14,20 +14,20 @@ from asyncwait.backends.watching._while_open import WhileOpen
 from asyncwait.spec import OpenOperator, Statistics
 
 OFTEN = 0.04
-"""Seconds from look to look: a step of the grid; where a timeout is long, a hundredth of that."""
+"""Seconds from look to look: a step of the grid; with a long timeout, a hundredth of it."""
 
 SELDOM = 10
-"""Looks of others for each drawing of the bar, which takes time."""
+"""Looks of the other watchers for each drawing of the bar, because drawing takes time."""
 
 _DRAWN = re.compile(r"([\d,]+)/\?.*?([\d,]+) in flight")
-"""How many are done, and in flight, in each drawing of the bar."""
+"""Records done and in flight in each drawing of the bar."""
 
 _NOTE = "Watching the operator raised, too: "
-"""How a note on what the body has raised begins."""
+"""Beginning of a note on an error of the body."""
 
 
 class _Meter(NoOpMeter):
-    """Has the instruments that are made of it asked at any time."""
+    """Lets the test read its instruments at any time."""
 
     def __init__(self) -> None:
         super().__init__("asyncwait")
@@ -40,7 +40,6 @@ class _Meter(NoOpMeter):
         (self._callbacks[name],) = callbacks
 
     def statistics(self) -> Statistics:
-        """Return what the instruments report."""
         reported: dict[str, Any] = {}
         for metric in METRICS:
             for observation in self._callbacks[metric.name](CallbackOptions()):  # none of a lookup
@@ -50,10 +49,10 @@ class _Meter(NoOpMeter):
 
 
 class _Terminal(StringIO):
-    """Keeps what was drawn last."""
+    """Keeps the last 1000 characters drawn."""
 
     def write(self, text: str) -> int:
-        """Draw `text`, and forget what scrolls out."""
+        """Draw `text`, and forget the text that scrolls out."""
         kept = (self.getvalue() + text)[-1000:]
         self.seek(0)
         self.truncate()
@@ -62,7 +61,7 @@ class _Terminal(StringIO):
 
 
 class _Shown:
-    """The results of an operator, with the figures that are shown of it."""
+    """The results of an operator, with the figures from its metrics."""
 
     def __init__(self, results: Any, meter: _Meter) -> None:
         self._results = results
@@ -77,29 +76,25 @@ class _Shown:
 
 
 class _Trouble(Exception):
-    """What a watcher raises by plan."""
+    """The planned error of a broken watcher."""
 
 
 class _Broken:
-    """A watcher that raises whenever it looks."""
-
     def begin(self) -> None:
-        """Begin as any other."""
+        """Begin without an error."""
 
     def look(self) -> None:
-        """Raise."""
         raise _Trouble
 
     def end(self, error: BaseException | None) -> None:
-        """Raise, whatever the body has raised."""
         raise _Trouble from error
 
 
 class _Watched(AbstractAsyncContextManager[_Shown]):
-    """An operator and all that watch it, one of which is broken.
+    """An operator and all its watchers, one of which is broken.
 
     Raises:
-        AssertionError: what is drawn is not what is so, or trouble in watching does not come out.
+        AssertionError: the bar shows wrong figures, or the watcher's error is not raised.
     """
 
     def __init__(self, opened: AbstractAsyncContextManager[Any], every: float) -> None:
@@ -112,7 +107,7 @@ class _Watched(AbstractAsyncContextManager[_Shown]):
         console = Console(file=self._terminal, force_terminal=True, no_color=True, width=200)
         async with AsyncExitStack() as stack:
             self._results = await stack.enter_async_context(self._opened)
-            # Figures are read at once, and without an error in what the operator is asked for.
+            # Figures are available at once, and reading them raises no error.
             assert await anext(statistics_of(self._results)) is not None
             await stack.enter_async_context(export_metrics(self._results, every=every, meter=meter))
             stack.push(self._hold_to_what_is_drawn)
@@ -149,6 +144,6 @@ def _expect_trouble(_kind: object, error: BaseException | None, _traceback: obje
 
 
 def open_watched(opens: OpenOperator, config: Any, *arguments: Any) -> _Watched:
-    """Open an operator that is watched from then on, until it is left."""
+    """Open an operator, and watch it until it is left."""
     every = max(OFTEN, (getattr(config, "timeout", None) or 0) / 100)
     return _Watched(opens(config, *arguments), every)
