@@ -14,7 +14,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     """Figures of an operator: its present state, and its counts since it was opened.
 
     A record is in flight from its admission, which is its first call unless it waits for its key,
-    until the consumer has taken its last result. A record in flight is undecided or held.
+    until the consumer has taken its last result; it is undecided or held.
     Watermarks and statuses count only in `waiting`. After a failure and after leaving, no element
     is in flight, waits or is held; the counts remain.
 
@@ -116,9 +116,9 @@ class OpenOperator(Protocol):
 
     Leaving the context before the end cancels the operator: it emits nothing more, cancels its
     calls and waits for them, and closes `elements`. Leaving takes only the time that the calls and
-    the input need to clean up, even if the input is silent. A cancellation from outside, before or
-    meanwhile, interrupts only what the cancelled task itself awaits on asyncio, possibly a hook;
-    then it passes on. KeyboardInterrupt and SystemExit of user code pass on as well.
+    the input need to clean up, even if the input is silent; a cancellation from outside, before or
+    meanwhile, interrupts only what the cancelled task itself awaits on asyncio, possibly a hook,
+    and passes on. KeyboardInterrupt and SystemExit of user code pass on as well.
 
     An error of closing `elements`, or of the function's `close()`, is raised plainly on leaving. If
     the body or the other of the two raised before, that error is raised, and the error of closing
@@ -128,7 +128,7 @@ class OpenOperator(Protocol):
 
     One task reads and closes the input, and no read is cancelled before the operator is over; so a
     generator may hold a scope open across its `yield`. An error of the input, of any class, is
-    raised unchanged after the results of everything that was read before it.
+    raised unchanged after the output of everything that was read before it.
 
     The context is entered once, and left once: to do so again, or to leave it without entering it,
     raises RuntimeError and changes nothing. An operator for another stream is opened anew.
