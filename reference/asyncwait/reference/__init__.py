@@ -1,4 +1,5 @@
 """The reference operator, written to be read rather than to be fast.
+
 The mailbox. A mail is a plain function that never awaits. Any thread may put a mail into the
 `TaskMailbox`; one task takes the mails and runs one after the other (`MailboxProcessor`).
 

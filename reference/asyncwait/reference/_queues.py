@@ -75,7 +75,7 @@ class ElementQueue(ABC):
 
     @property
     def is_full(self) -> bool:
-        """Whether no room is left (CAP-1); `max_held` decided entries take none (HOLD-1)."""
+        """Whether no room is left: `max_held` decided entries take none (CAP-1, HOLD-1, HOLD-3)."""
         return len(self) - min(self.decided, self.max_held) >= self.capacity
 
     @property
