@@ -31,7 +31,7 @@ class InputStatus(Enum):
     MORE_AVAILABLE = "more available"
     NOTHING_AVAILABLE = "nothing available"
     END_OF_DATA = "end of data"
-    """The input has been read and decided, and the output can end."""
+    """All input has been read and has left the queue; the output can end."""
     END_OF_INPUT = "end of input"
     """The output has ended, and no cancelled call is in doubt."""
 

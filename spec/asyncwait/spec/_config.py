@@ -172,7 +172,8 @@ class OperatorConfig(Struct, frozen=True):
         timeout: seconds from a record's first call to its deadline; None for no deadline.
         retry: retry policy for failed calls; None for no further attempt.
         max_held: number of finished elements, waiting for their place in the order or for the
-            consumer, that take no room: then `capacity` bounds the undecided calls. None for 0.
+            consumer, that take no room: then `capacity` bounds the undecided calls. None if all
+            finished elements take room.
         copy: function that copies a record's value for each call and each handler, say
             `copy.deepcopy`. None for no copies: calls and handlers share the object that was read,
             and a later one sees the changes of an earlier one.

@@ -61,7 +61,7 @@ class Statistics(Struct, frozen=True, kw_only=True):
     oldest: float = 0.0
     """Seconds since the first call of the oldest record in flight; 0 if none is in flight."""
     waiting_for_permits: tuple[int, ...] = ()
-    """For each of `limits`, the records whose calls it has no room for now."""
+    """For each of `limits`, the number of records that wait because it has no room for them."""
 
     @property
     def undecided(self) -> int:

@@ -64,8 +64,8 @@ class Cache(Struct, frozen=True):
     value. Errors are never cached. A snapshot holds nothing of the cache, which is empty after a
     restore.
 
-    A record leaves a load at its own deadline, or its attempt's own limit, without the others. The
-    operator cancels a load without waiting records, and the next lookup of its key begins another.
+    A record leaves a load at its own deadline, or its attempt's own limit, without the others. When
+    the last record has left a load, it is cancelled, and the next lookup of its key begins another.
 
     Args:
         max_keys: largest number of keys, at every moment; the least recently used key is evicted.

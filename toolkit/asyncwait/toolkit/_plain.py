@@ -117,7 +117,7 @@ def plain_wait(
             capacity: largest number of values called and not yet read by the consumer, but see
                 `max_held`.
             max_held: number of finished results that take no room, so that other calls can start
-                while one call in front is slow. None for 0.
+                while one call in front is slow. None if all results take room.
             copy: function that copies a value for each call and each handler; None for no copies.
             batch: bounds of batches: `fn` takes a list of values, and returns a list in the same
                 order, or a mapping from values, of its answers; an exception among the answers

@@ -144,7 +144,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             and its handlers return None.
         handled: whether the function has a `timeout` handler at all.
         failures_handled: whether it has a `failure` handler.
-        max_held: number of finished elements that take no room in the operator; None for 0.
+        max_held: number of finished elements that take no room in the operator; None if all do.
         copies: whether the operator has to give each call and each handler a copy of its value.
             All of them change their copies.
         form: form of the function: "coroutine", or "callback", which takes a value and a future,
@@ -188,8 +188,8 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             them; then each call in coroutine form also checks its task.
         unequal_keys: whether, in key-ordered mode, each key that is a text is replaced by a NaN,
             one object for each key, which is equal to nothing, not even to itself.
-        reuses: whether the user keeps each list of results, and fills it with "reused" in the next
-            instant with an event; not where values are tracked.
+        reuses: whether the user keeps each list of results, also a list behind an iterator, and
+            fills it with "reused" in the next instant with an event; not with `tracked`.
         wrong_argument: the argument with a wrong type when the operator is opened; empty for none.
         name: name for reports.
 

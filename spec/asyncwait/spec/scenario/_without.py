@@ -365,7 +365,7 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         wrong_argument="",
         cancel="once",
         shields=False,
-        # A consumer outside of a blocked loop reads the figures after it has taken more results.
+        # A consumer elsewhere takes results while the loop is blocked, which changes the figures.
         figures_at=() if scenario.blocks else scenario.figures_at,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
