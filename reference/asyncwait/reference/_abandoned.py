@@ -1,4 +1,4 @@
-"""Calls that were cancelled: which of them end, and which run on, abandoned."""
+"""Cancelled calls: distinction between calls that end and calls that run on, abandoned."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ GRACE = 0.005
 """Seconds that a cancelled call has to end; a call that takes longer is abandoned."""
 
 LOOKS = 2
-"""How often it is looked at in that time; the last so many looks must be on time."""
+"""Checks of the call in that time, and checks in a row that must be on time."""
 
 LATE = 0.001
-"""Seconds from which a look is not: the loop stalled, and has kept the call from its turn, too."""
+"""Seconds after which a check is late: the loop stalled, and may have delayed the call, too."""
 
 MOST_LOOKS = 8
-"""How often it is looked at whatever the loop does, so as not to look for ever."""
+"""Largest number of checks, late checks included."""
 
 
 @dataclass(slots=True, eq=False)
 class Watch:
-    """What is known of a call that was cancelled and has not ended.
+    """State of a cancelled call that has not ended.
 
     Args:
-        overdue: fires when it is looked whether the call has ended.
-        looks: how often that was done.
-        calm: how often in a row it was on time.
+        overdue: timer of the next check.
+        looks: number of checks so far.
+        calm: number of checks in a row that were on time.
         abandoned: whether the call should have ended, and did not.
-        on_known: all who are told when it is known which of the two it is: records of one call.
+        on_known: functions of the call's records, called when it has ended or is abandoned.
     """
 
     overdue: Timer | None = None
@@ -41,12 +41,12 @@ class Watch:
 
 
 class CancelledCalls:
-    """Tells calls that clean up from those that are abandoned (TIME-8).
+    """Cancelled calls that still run: each cleans up, or is abandoned (TIME-8).
 
     Args:
-        most: how many abandoned calls may run at a time.
-        timers: to look at them some time later.
-        on_known: told when it is known of one more what becomes of it.
+        most: largest number of abandoned calls at a time.
+        timers: timers of the checks.
+        on_known: called when a call has ended or is found abandoned.
     """
 
     def __init__(self, most: int, timers: TimerService, on_known: Callable[[], object]) -> None:
@@ -65,7 +65,7 @@ class CancelledCalls:
     def tell(self, call: Hashable, on_known: Callable[[], object]) -> bool:
         """Call `on_known` when a call has ended or is found abandoned; return whether it waits.
 
-        It does not, and is never called, if the call was not cancelled, or that is known already.
+        If the call was not cancelled, has ended, or is abandoned already, never call `on_known`.
         """
         watch = self.running.get(call)
         if watch is None or watch.abandoned:
@@ -90,22 +90,22 @@ class CancelledCalls:
         self.tell_all(watch)
 
     def tell_all(self, watch: Watch) -> None:
-        """Tell whoever waits to know what becomes of a call."""
+        """Call the functions that wait for the end or the abandonment of a call."""
         self.on_known()
         listeners, watch.on_known = watch.on_known, []
         for on_known in listeners:
             on_known()
 
     def watch(self, watch: Watch) -> None:
-        """Look some time later whether a call has ended."""
+        """Register the next check of a call."""
         due = self.timers.now() + GRACE / LOOKS
         watch.overdue = self.timers.register(due, lambda: self.look(watch, due))
 
     def look(self, watch: Watch, due: float) -> None:
-        """The mail of a call that may have ended: look at it again, or no more.
+        """Check a call, as a mail of its timer.
 
-        What blocks the loop, such as a handler, keeps the call from ending, too, and so only looks
-        that are on time count.
+        A handler that blocks the loop also keeps the call from ending, so only checks that are on
+        time count.
         """
         watch.looks += 1
         watch.calm = 0 if self.timers.now() > due + LATE else watch.calm + 1
@@ -115,11 +115,11 @@ class CancelledCalls:
             self.watch(watch)
 
     def on_overdue(self, watch: Watch) -> None:
-        """Take note that a call should have ended: it is abandoned (TIME-8).
+        """Take note that a call is abandoned (TIME-8).
 
         Raises:
-            TooManyAbandonedCalls: more of them run than calls may at all (TIME-9). They hold no
-                room, so a function that never lets go would else pile up calls for ever.
+            TooManyAbandonedCalls: more abandoned calls run than calls are allowed (TIME-9). They
+                take no room, so a function that ignores cancellation could add calls without end.
         """
         watch.overdue = None
         watch.abandoned = True

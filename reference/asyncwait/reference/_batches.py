@@ -1,4 +1,4 @@
-"""Attempts that share a call of the function: how they gather, and when a batch of them goes."""
+"""Batches: attempts that wait for each other, and share one call of the function."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class BatchCall(TaskCall):
     """One call of the function for several attempts, each of which may leave it alone (BAT-12).
 
     Args:
-        gathered: where they have gathered.
-        attempts: in the order in which they gathered.
-        staying: those that go by what the call comes to, still.
-        given: those whose values the function was given, in that order.
-        values: which it was given, copies where copies are made.
-        began: when it was called, in seconds of the loop's clock: one limit holds for all.
-        has_failed: as a whole: it has raised, or that limit has passed.
-        permit: of the call, where there are limits.
+        gathered: the waiting attempts and running calls of the operator.
+        attempts: attempts of this call, in the order of their arrival.
+        staying: attempts that still wait for the outcome.
+        given: attempts whose values the function received, in this order.
+        values: values, or their copies, that the function received.
+        began: start of the call, in seconds of the loop's clock; the attempts' limit runs from it.
+        has_failed: whether the whole call has raised, or exceeded the limit of an attempt.
+        permit: permit of the call; None without limits.
     """
 
     gathered: Gathering
@@ -53,18 +53,18 @@ class BatchCall(TaskCall):
 
     @property
     def operator(self) -> AsyncWaitOperator:
-        """The one whose records they are."""
+        """Operator of the records."""
         return self.gathered.operator
 
     def leave(self, attempt: Attempt) -> None:
-        """Go on without an attempt; when the last has left, nobody waits for the call (BAT-13)."""
+        """Remove an attempt; cancel the call when the last attempt has left (BAT-13)."""
         self.staying.discard(attempt)
         if not self.staying:
             self.cancel()
             self.gathered.is_over(self)
 
     async def invoke(self) -> Outcome:
-        """Call the function with the values of all whose time is not over (RETRY-18)."""
+        """Call the function with the values of all attempts before their deadlines (RETRY-18)."""
         self.gathered.has_begun()
         self.has_begun()
         self.began, function = self.operator.clock(), self.operator.function.call
@@ -79,9 +79,9 @@ class BatchCall(TaskCall):
         return Returned(returned, self.operator.clock())
 
     def begin(self, attempt: Attempt) -> Sequence[Any]:
-        """Begin an attempt in the step of the call; return what stands for it there, if anything.
+        """Begin an attempt in the step of the call; return its value in a list, or an empty list.
 
-        One whose value can't be copied has failed alone (COPY-4).
+        An attempt whose value can't be copied fails alone (COPY-4).
         """
         if attempt not in self.staying or self.began > attempt.handler.due:
             return ()
@@ -98,7 +98,7 @@ class BatchCall(TaskCall):
         return (value,)
 
     def on_ended(self, outcome: Outcome | None) -> None:
-        """The mail of the call's end: each record has its own outcome (BAT-8, BAT-9, BAT-10)."""
+        """Give each record its own outcome, as the mail of the end (BAT-8, BAT-9, BAT-10)."""
         self.gathered.is_over(self)
         if self.scope is not None and self.scope.cancel_called:
             self.operator.cancelled.ended(self)
@@ -111,12 +111,12 @@ class BatchCall(TaskCall):
                     attempt.on_outcome(own)
 
     def on_limit(self, attempt: Attempt) -> None:
-        """Take note that an attempt has left by its limit, as all others do now."""
+        """Take note that an attempt has left by its limit, as all other attempts do now."""
         self.has_failed = True
         self.bound(attempt)
 
     def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
-        """Return what the call came to for each record that it was made for."""
+        """Return the outcome of the call for each of its records."""
         read = outcome if isinstance(outcome, Raised) else self.answers(outcome)
         if isinstance(read, Raised):
             self.has_failed = True
@@ -129,7 +129,7 @@ class BatchCall(TaskCall):
         ]
 
     def answers(self, outcome: Returned) -> Sequence[Any] | Raised:
-        """Return what the call gave for each value; what it raises when it is read, for none."""
+        """Return the answer for each value, or the error that reading the answers raised."""
         try:
             return answers_of(self.values, outcome.given)
         except BaseException as error:
@@ -137,7 +137,7 @@ class BatchCall(TaskCall):
             return Raised(error, outcome.at)
 
     def bound(self, attempt: Attempt) -> None:
-        """Bound how many share the next call of a record, the last of which is its own (BAT-14)."""
+        """Bound the size of the record's next batch; in its last call it is alone (BAT-14)."""
         config = self.operator.config
         if config.batch is not None and config.batch.split and config.retry is not None:
             room = max(1, len(self.given) // 2) if self.has_failed else None
@@ -149,10 +149,10 @@ class Gathering:
     """Attempts that wait for others to share a call, and the calls that run (BAT-1 to BAT-7).
 
     Args:
-        operator: whose attempts they are.
-        batch: the sizes and times.
-        call_class: calls the function for a batch.
-        nothing_more_comes: whether it is no use to wait for others.
+        operator: operator of the attempts.
+        batch: sizes and times of batches.
+        call_class: class of the batched call.
+        nothing_more_comes: returns whether no further record can join the waiting attempts.
     """
 
     def __init__(
@@ -167,20 +167,20 @@ class Gathering:
         self.call_class = call_class
         self.nothing_more_comes = nothing_more_comes
         self.waiting: dict[Attempt, float] = {}
-        """When each has come, in seconds of the loop's clock; the first of them first."""
+        """Arrival of each waiting attempt, in seconds of the loop's clock, in this order."""
         self.away: dict[ResultHandler, None] = {}
-        """Those whose attempt went with a batch, and who are neither decided nor back."""
+        """Handlers with an attempt in a batch that are neither decided nor waiting again."""
         self.running: set[BatchCall] = set()
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
-        """Which is to look, and is on its way."""
+        """Mail in the mailbox that will run `look`; None without such a mail."""
         self.starting: BatchCall | None = None
-        """Which has its task, and has not begun: tasks may begin in any order (ORD-4)."""
+        """Call with a task that has not begun; a next one must wait for it (ORD-4)."""
         self.permit: Permit | None = None
-        """For which the next batch waits, where there are limits."""
+        """Permit for which the next batch waits; None without limits."""
 
     def join(self, attempt: Attempt) -> None:
-        """Have an attempt wait for others, no longer than it may."""
+        """Add an attempt, which waits for others for `max_wait` at most."""
         self.waiting[attempt] = self.operator.clock()
         self.away.pop(attempt.handler, None)
         if self.next_batch()[1]:
@@ -189,19 +189,19 @@ class Gathering:
             self.look_soon()
 
     def leave(self, attempt: Attempt) -> None:
-        """Forget an attempt that its record does without."""
+        """Forget a waiting attempt that its record no longer needs."""
         if self.waiting.pop(attempt, None) is not None:
             if self.permit is not None and not self.waiting:
                 self.no_more_waits(self.permit)
             self.set_alarm()
 
     def is_decided(self, handler: ResultHandler) -> None:
-        """Take note that a record will not come back; the others may have waited for that."""
+        """Take note that a record is decided; waiting attempts may have waited for its return."""
         self.away.pop(handler, None)
         self.look_soon()
 
     def some_may_come(self) -> bool:
-        """Whether a record may come back, or one come whose key is free then (BAT-3)."""
+        """Return whether a called record may return, or free its key for another (BAT-3)."""
         retry = self.operator.config.retry
         last = 1 if retry is None else retry.max_attempts
         return any(
@@ -210,20 +210,20 @@ class Gathering:
         )
 
     def is_over(self, call: BatchCall) -> None:
-        """Take note that a call takes no place any more: it has ended, or nobody waits for it."""
+        """Free the place of a call that has ended, or for which no attempt waits any more."""
         self.running.discard(call)
         if self.starting is call:
             self.starting = None
         self.look_soon()
 
     def look_soon(self) -> None:
-        """Look behind all that happens at once: whoever joins by that does not go alone."""
+        """Run `look` after the present mails, so that attempts that they add can join."""
         if self.glance is None:
             self.glance = Mail(self.look)
             self.operator.mailbox.offer(self.glance)
 
     def look(self) -> None:
-        """Let the next batch go if it may, and has to; when it has begun, the one behind it."""
+        """Start the next batch if it is due; the batch after it starts when this one has begun."""
         self.glance = None
         if self.may_go:
             attempts, is_full = self.next_batch()
@@ -234,22 +234,22 @@ class Gathering:
 
     @property
     def may_go(self) -> bool:
-        """Whether there is a batch, and a place for it."""
+        """Whether attempts wait, and another call may run."""
         is_free = len(self.running) < self.batch.in_flight and self.starting is None
         return is_free and self.permit is None and len(self.waiting) > 0
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a budget is spent, so that no batch goes any more."""
+        """Whether a budget is spent, so that no further batch starts."""
         return self.operator.gate is not None and self.operator.gate.spent is not None
 
     def has_begun(self) -> None:
-        """Take note that the call that went last has begun."""
+        """Take note that the starting call has begun."""
         self.starting = None
         self.look_soon()
 
     def next_batch(self) -> tuple[Sequence[Attempt], bool]:
-        """Return what would go now, and whether no more would fit into it."""
+        """Return the attempts of the next batch, and whether the batch is full."""
         attempts: list[Attempt] = []
         room = self.batch.max_size
         for attempt in self.waiting:
@@ -260,16 +260,16 @@ class Gathering:
         return attempts, len(attempts) >= room
 
     def has_waited(self) -> bool:
-        """Whether the first of them has waited as long as it may."""
+        """Return whether the first attempt has waited for `max_wait`."""
         return self.due <= self.operator.clock()
 
     @property
     def due(self) -> float:
-        """When the first of them has to go, in seconds of the loop's clock."""
+        """Time at which the first attempt has to start, in seconds of the loop's clock."""
         return next(iter(self.waiting.values())) + self.batch.max_wait
 
     def ask(self, attempts: Sequence[Attempt]) -> None:
-        """Have the function called for a batch, once the limits have room; others may join it."""
+        """Call the function for a batch, once the limits have room; attempts may join till then."""
         if self.operator.gate is None:
             self.go(attempts)
         else:
@@ -277,7 +277,7 @@ class Gathering:
 
     @property
     def attempts(self) -> Sequence[Attempt]:
-        """The attempts that would go now: as many as do not exceed a limit (LIMIT-13)."""
+        """Attempts of the next batch: as many as do not exceed a limit (LIMIT-13)."""
         gate, (attempts, _) = self.operator.gate, self.next_batch()
         assert gate is not None
         sizes = range(len(attempts), 1, -1)
@@ -286,34 +286,34 @@ class Gathering:
 
     @property
     def values(self) -> Sequence[Any]:
-        """Their values."""
+        """Values of the next batch."""
         return values_of(self.attempts)
 
     @property
     def handlers(self) -> Sequence[ResultHandler]:
-        """Their handlers."""
+        """Handlers of the next batch."""
         return [attempt.handler for attempt in self.attempts]
 
     def is_refused(self) -> None:
-        """Take note that the next batch is not called for; nor does it wait any more."""
+        """Drop the attempts of the next batch, for which the function will not be called."""
         self.permit = None
         for attempt in self.attempts:
             del self.waiting[attempt]
         self.look_soon()
 
     def no_more_waits(self, permit: Permit) -> None:
-        """Wait for no permit any more, as no record does."""
+        """Withdraw the request for a permit, as no attempt waits."""
         self.permit = None
         if self.operator.gate is not None:
             self.operator.gate.withdraw(permit)
 
     def permitted(self, permit: Permit | None) -> None:
-        """Have the function called for a batch: all limits have room for it."""
+        """Call the function for a batch, for which all limits have room."""
         self.permit = None
         self.go(self.attempts, permit)
 
     def go(self, attempts: Sequence[Attempt], permit: Permit | None = None) -> None:
-        """Have the function called for a batch."""
+        """Call the function for a batch."""
         for attempt in attempts:
             del self.waiting[attempt]
             self.away[attempt.handler] = None
@@ -323,7 +323,7 @@ class Gathering:
         call.permitted(permit)
 
     def set_alarm(self) -> None:
-        """Look again when the first of them has to go; no timer of an earlier one stays (BAT-4)."""
+        """Set the timer for the first attempt, in place of any earlier timer (BAT-4)."""
         timers = self.operator.timers
         if self.alarm is not None:
             timers.cancel(self.alarm)
@@ -332,7 +332,7 @@ class Gathering:
             self.alarm = timers.register(self.due, self.on_alarm)
 
     def on_alarm(self) -> None:
-        """The timer's mail; the clock may be a tick behind it."""
+        """Start the due batch, as the timer's mail; the clock may be a tick behind the timer."""
         self.alarm = None
         if self.may_go:
             self.ask(self.next_batch()[0])
@@ -340,5 +340,5 @@ class Gathering:
 
 
 def values_of(attempts: Sequence[Attempt]) -> Sequence[Any]:
-    """Return the values of attempts."""
+    """Return the values of the attempts' records."""
     return [attempt.handler.record.value for attempt in attempts]

@@ -1,4 +1,4 @@
-"""What calls have given, kept by key; and loads: calls that attempts with one key share."""
+"""The cache of results by key, and loads: calls that attempts with one key share."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class LoadCall(TaskCall):
     """One call of the function for all attempts that wait for a key, each of which may leave it.
 
     Args:
-        cache: for which it is called.
-        place: what stands for the key.
-        record: with whose value the function is called.
-        is_background: whether it began for nobody (CACHE-8).
-        waiting: the attempts that go by what it comes to, in the order in which they came.
-        began: when it did, in seconds of the loop's clock.
-        first: the attempt because of which it began; None if that has what was kept.
-        permit: of the call, or for which it waits, where there are limits.
+        cache: cache of the results.
+        place: stand-in of the key.
+        record: record with whose value the function is called.
+        is_background: whether no attempt waited for it when it began (CACHE-8).
+        waiting: attempts that wait for the outcome, in the order of their arrival.
+        began: start of the call, in seconds of the loop's clock.
+        first: attempt that began the load; None if the attempt took cached results.
+        permit: permit of the call, or its request for a permit; None without limits.
     """
 
     cache: ResultCache
@@ -56,18 +56,18 @@ class LoadCall(TaskCall):
 
     @property
     def operator(self) -> AsyncWaitOperator:
-        """The one whose records they are."""
+        """Operator of the records."""
         return self.cache.operator
 
     def join(self, attempt: Attempt) -> None:
-        """Have an attempt wait for it."""
+        """Add an attempt that waits for the outcome."""
         self.waiting[attempt] = None
         attempt.load = self
         if self.permit is not None and self.permit.begun < math.inf:
             attempt.begin()
 
     def leave(self, attempt: Attempt) -> None:
-        """Go on without an attempt; when the last has left, nobody waits any more (CACHE-3)."""
+        """Remove an attempt; cancel the load when the last attempt has left (CACHE-3)."""
         self.waiting.pop(attempt, None)
         if not self.waiting:
             self.cache.is_over(self)
@@ -78,7 +78,7 @@ class LoadCall(TaskCall):
     # Where there are limits
 
     def ask(self) -> None:
-        """Have the function called, once the limits have room (LIMIT-7)."""
+        """Call the function, once the limits have room (LIMIT-7)."""
         if self.operator.gate is None:
             self.start()
         else:
@@ -86,35 +86,35 @@ class LoadCall(TaskCall):
 
     @property
     def values(self) -> Sequence[Any]:
-        """The value of its record."""
+        """Value of the load's record."""
         return (self.record.value,)
 
     @property
     def handlers(self) -> Sequence[ResultHandler]:
-        """The handlers of the records that wait for it."""
+        """Handlers of the records that wait for the load."""
         return [attempt.handler for attempt in self.waiting]
 
     def leave_gate(self) -> None:
-        """Wait for no permit any more, as no record does."""
+        """Withdraw the request for a permit, as no attempt waits."""
         if self.operator.gate is not None and self.permit is not None:
             self.operator.gate.withdraw(self.permit)
             self.cache.running -= 1
 
     def is_refused(self) -> None:
-        """Take note that it does not begin."""
+        """Take note that the load does not begin."""
         self.permit = None
         self.cache.is_over(self)
         self.cache.running -= 1
 
     def begin_all(self) -> None:
-        """Begin the attempts that have waited for it, and their deadlines (LIMIT-9)."""
+        """Begin the waiting attempts, and their deadlines (LIMIT-9)."""
         if self.operator.gate is not None:
             self.has_begun()
             for attempt in self.waiting:
                 attempt.begin()
 
     async def invoke(self) -> Outcome:
-        """Call the function, and wait for what it comes to."""
+        """Call the function, and wait for its outcome."""
         function = self.operator.function.call
         assert function is not None
         assert self.scope is not None
@@ -124,9 +124,9 @@ class LoadCall(TaskCall):
         return Returned(returned, self.operator.clock())
 
     def on_ended(self, outcome: Outcome | None) -> None:
-        """The mail of the call's end: all that wait for it have its outcome (CACHE-4).
+        """Give the outcome to all waiting attempts, as the mail of the call's end (CACHE-4).
 
-        Whatever one gives that was cancelled, nobody waits for it, and a later one may run.
+        Ignore the outcome of a cancelled load: no attempt waits for it, and a later load may run.
         """
         self.cache.is_over(self)
         self.cache.running -= 1
@@ -138,7 +138,7 @@ class LoadCall(TaskCall):
             self.tell(self.read(outcome))
 
     def read(self, outcome: Outcome) -> Outcome:
-        """Return what the call came to when its results are read: whole, and once for all."""
+        """Read the results of the call whole, once for all attempts; return the final outcome."""
         if isinstance(outcome, Raised):
             return outcome
         try:
@@ -149,7 +149,7 @@ class LoadCall(TaskCall):
             return Raised(cause_or_self(error), outcome.at)
 
     def tell(self, outcome: Outcome) -> None:
-        """Keep results, and hand on what the call came to, or what is kept in its place."""
+        """Cache results, or replace a failure by stale results; give them to all attempts."""
         if isinstance(outcome, Returned):
             self.cache.keep(self, outcome)
         else:
@@ -160,17 +160,17 @@ class LoadCall(TaskCall):
 
 
 class ResultCache:
-    """The results of keys, the loads that run, and what becomes of each attempt.
+    """Cached results by key, and running loads; it answers the lookup of each attempt.
 
     Args:
-        operator: whose attempts they are.
-        settings: how much is kept, and for how long.
-        load_class: calls the function for a key.
+        operator: operator of the attempts.
+        settings: bounds of the cache.
+        load_class: class of the loads.
 
     Attributes:
-        store: what is kept.
-        loads: the load of each key that has one.
-        running: how many calls of the function have begun, and not ended.
+        store: cached results.
+        loads: running load of each key.
+        running: number of loads that have begun, and not ended.
     """
 
     def __init__(
@@ -186,20 +186,17 @@ class ResultCache:
         self.hits = self.shared = self.begun = self.stale = self.null_keys = self.refreshes = 0
 
     def open(self, opened: Context) -> None:
-        """Have the key function see what was set when the operator was opened, and nobody see it.
-
-        As with handlers and predicates (CTX-3).
-        """
+        """Run the key function in copies of the context of `open()`, like handlers (CTX-3)."""
         if self.key is not None:
             self.key = isolated(self.key, opened)
 
     def ask(self, attempt: Attempt) -> None:
-        """Give an attempt what is kept of its key, or have it wait for a load of it.
+        """Look up the key of an attempt, which takes cached results or waits for a load.
 
-        An attempt without a key has failed, as if its call had raised (CACHE-1).
+        An attempt whose key function raises fails as if its call had raised (CACHE-1).
         """
         self.begin(attempt)
-        self.null_keys += 1  # while its key is told, and if none is (CACHE-11)
+        self.null_keys += 1  # until the key is known, and if it stays unknown (CACHE-11)
         try:
             place = self.place_of(attempt.handler.record.value)
         except BaseException as error:
@@ -211,21 +208,21 @@ class ResultCache:
             self.ask_for(place, attempt)
 
     def begin(self, attempt: Attempt, *, is_late: bool = False) -> None:
-        """Begin an attempt; where there are limits, as late as it is known that it waits for none.
+        """Begin an attempt; with limits, only when the attempt is known not to wait for a permit.
 
         Args:
-            attempt: of a record.
-            is_late: whether that is known.
+            attempt: attempt of a record.
+            is_late: whether the attempt is known not to wait for a permit.
         """
         if is_late is (self.operator.gate is not None):
             attempt.begin()
 
     def place_of(self, value: Any) -> Any:
-        """Return what stands for the key of a value, so that 1 is not True."""
+        """Return the stand-in of a value's key, which distinguishes 1 and True."""
         return stand_in(value if self.key is None else self.key(value))
 
     def ask_for(self, place: Any, attempt: Attempt) -> None:
-        """Ask for a key: it is kept, is being loaded, or is loaded now (CACHE-2, CACHE-5)."""
+        """Take cached results, join a running load, or begin a load (CACHE-2, CACHE-5)."""
         results = None if place is NULL_KEY else self.kept(place, attempt)
         if results is not None:
             self.hits += 1
@@ -242,7 +239,7 @@ class ResultCache:
             self.start(load)
 
     def kept(self, place: Any, attempt: Attempt) -> tuple[Any, ...] | None:
-        """Return what is kept of a key and good, and have it loaded ahead if there is room."""
+        """Return the fresh results of a key, and refresh them if due, with room for a call."""
         kept, now = self.store.entries.get(place), self.operator.clock()
         if kept is None or now >= kept.good_until:
             return None
@@ -251,7 +248,7 @@ class ResultCache:
         return kept.results
 
     def refresh(self, place: Any, attempt: Attempt) -> None:
-        """Have a key loaded for nobody, once in the life of what is kept of it (CACHE-8)."""
+        """Load a key in the background, once in the life of its cached results (CACHE-8)."""
         self.store.refreshing(place)
         if place not in self.loads:
             self.refreshes += 1
@@ -259,24 +256,24 @@ class ResultCache:
             self.start(self.load_class(self, place, record, is_background=True))
 
     def start(self, load: LoadCall) -> None:
-        """Have a key loaded; nobody shares the load of one that is null (CACHE-1)."""
+        """Begin a load, which other attempts can join unless its key is null (CACHE-1)."""
         if load.place is not NULL_KEY:
             self.loads[load.place] = load
         self.running += 1
         load.ask()
 
     def is_over(self, load: LoadCall) -> None:
-        """Have nobody join a load any more: it has ended, or nobody waits for it."""
+        """Let no attempt join a load any more."""
         if self.loads.get(load.place) is load:
             del self.loads[load.place]
 
     def keep(self, load: LoadCall, outcome: Returned) -> None:
-        """Keep what a load gave for as long as it is good, as of its begin (CACHE-5, CACHE-7)."""
+        """Cache the results of a load; their `ttl` runs from its begin (CACHE-5, CACHE-7)."""
         if load.place is not NULL_KEY:
             self.store.put(load.place, outcome.given, load.began, outcome.at)
 
     def despite(self, load: LoadCall, failure: Raised) -> Outcome:
-        """Return old results, as long as they may be given, in place of a failure (CACHE-9)."""
+        """Return stale results in place of a failure, as long as they may be used (CACHE-9)."""
         results = None if load.place is NULL_KEY else self.store.stale(load.place, failure.at)
         if results is None:
             return failure
@@ -286,7 +283,7 @@ class ResultCache:
         return Returned(results, failure.at)
 
     def figures(self) -> dict[str, int]:
-        """Return the figures of this moment, as `Statistics` has them (CACHE-11)."""
+        """Return the present figures of the cache for `Statistics` (CACHE-11)."""
         return {
             "hits": self.hits,
             "shared": self.shared,

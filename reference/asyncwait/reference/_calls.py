@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class TaskCall(ABC):
-    """Awaits what the function gives, in a scope of its own; its end is told by a mail.
+    """Call of the function in a task, which sends a mail at its end.
 
     Attributes:
-        scope: cancels the call while that runs.
-        permit: of the call, where there are limits.
+        scope: scope that cancels the running call; None before and after.
+        permit: permit of the call; None without limits.
     """
 
     scope: CallScope | None = None
@@ -33,10 +33,10 @@ class TaskCall(ABC):
     @property
     @abstractmethod
     def operator(self) -> AsyncWaitOperator:
-        """Whose function it is."""
+        """Operator of the function."""
 
     def permitted(self, permit: Permit | None) -> None:
-        """Have the function called: all limits have room for it, or there are none."""
+        """Call the function, for which all limits have room."""
         self.permit = permit
         TaskCall.start(self)
 
@@ -46,20 +46,20 @@ class TaskCall(ABC):
             self.operator.gate.begun(self.permit)
 
     def has_ended(self, outcome: Outcome | None) -> Outcome | None:
-        """Tell the gate what the call came to; return that without its cost."""
+        """Tell the gate the outcome of the call; return the outcome without its cost."""
         if self.operator.gate is None or self.permit is None:
             return outcome
         return self.operator.gate.ended(self.permit, outcome)
 
     def start(self) -> None:
-        """Have the function called in a task."""
+        """Call the function in a task."""
         self.scope = call_scope()
         self.operator.spawn(self.run, self.scope)
 
     async def run(self, scope: CallScope) -> None:
-        """Run a call to its end; no error leaves its task but those for the whole program.
+        """Run a call to its end; only errors for the whole program leave its task.
 
-        Only its own scope cancels it, and that once; so it is known to whoever ends all calls.
+        Only its own scope cancels it, once; so `AsyncWaitOperator.scopes` holds the scope.
         """
         # Nothing begins after leaving (END-10).
         await anyio.lowlevel.checkpoint_if_cancelled()
@@ -73,7 +73,7 @@ class TaskCall(ABC):
         self.post(self.on_ended, outcome)
 
     async def outcome(self, scope: CallScope) -> Outcome | None:
-        """Return what a call comes to; None if it is cancelled."""
+        """Return the outcome of a call; None if it is cancelled."""
         try:
             return None if scope.cancel_called else await self.invoke()
         except BaseException as error:
@@ -84,18 +84,18 @@ class TaskCall(ABC):
 
     @abstractmethod
     async def invoke(self) -> Outcome:
-        """Call the function, and wait for what it comes to."""
+        """Call the function, and wait for its outcome."""
 
     @abstractmethod
     def on_ended(self, outcome: Outcome | None) -> None:
-        """The mail of a call's end; there is an outcome unless it was cancelled."""
+        """Process the end of the call, as its mail; the outcome of a cancelled call is None."""
 
     def cancel(self) -> None:
-        """Cancel the call, as something else decides (TIME-5, RETRY-12)."""
+        """Cancel the call, whose outcome is no longer needed (TIME-5, RETRY-12)."""
         if self.scope is not None and not self.scope.cancel_called:
             self.scope.cancel()
             self.operator.cancelled.add(self)
 
     def post(self, run: Callable[[Any], object], outcome: Outcome | None) -> None:
-        """Send a mail with what a call came to; it is of no use once the operator is over."""
+        """Send a mail with an outcome; the mailbox of a closed operator drops it."""
         self.operator.mailbox.offer(Mail(partial(run, outcome)))

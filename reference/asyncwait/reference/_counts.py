@@ -1,7 +1,7 @@
 """Counts of limits: the calls that each limit counts, and the room that they leave.
 
-Each limit object has one count, which all operators share that are given the object (LIMIT-1). A
-count is a list of calls, and adds up what it needs each time.
+All operators with the same limit object share its count (LIMIT-1). A count is a list of calls, and
+adds up their sizes anew each time.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from asyncwait.reference._gate import Gate, Permit
 
 ROUNDING = 1e-9
-"""Seconds, and shares of a limit, by which sums of floats may be off."""
+"""Tolerance of sums of floats, in seconds or as a share of a limit."""
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class Need:
     """Room that one call takes of one limit.
 
     Args:
-        count: count of that limit.
+        count: count of the limit.
         size: calls, cost or weight; the cost is an estimate until the call has ended.
         key: key of the call's value, which has room of its own (LIMIT-10); None for no key.
         is_alone: whether the size is unknown, so that no other call runs beside this one.
@@ -59,19 +59,19 @@ class Need:
 
     @property
     def place(self) -> Any:
-        """What a call without room reserves: the limit, or the limit for its key (LIMIT-8)."""
+        """Room that a waiting call reserves: the limit, or the limit for its key (LIMIT-8)."""
         return self.count, self.key
 
 
 @dataclass(eq=False)
 class Count(ABC):
-    """Calls that one limit counts; subclasses say for how long, and how many it allows.
+    """Calls that one limit counts; a subclass defines for how long, and how many it allows.
 
     Args:
         limit: a copy of the limit, so that this count does not keep the limit itself alive.
-        calls: the calls with a permit, and what each needs.
+        calls: the calls with a permit, and the need of each.
         gates: the gates of the operators that share the limit.
-        loop: on which the operators run.
+        loop: event loop of the operators.
     """
 
     limit: Any
@@ -85,10 +85,10 @@ class Count(ABC):
         return math.inf
 
     def need(self, values: Sequence[Any]) -> Need:
-        """Return what a call for some values needs.
+        """Return the need of a call for some values.
 
         Raises:
-            CostUnknown: a function of the limit raises, or gives no such number.
+            CostUnknown: a function of the limit raises, or returns no number >= 0.
             CostTooLarge: the call exceeds the limit alone (LIMIT-13).
         """
         need = Need(self, self.size_of(values), self.key_of(values[0]))
@@ -113,7 +113,7 @@ class Count(ABC):
         return math.fsum(sizes)
 
     def key_of(self, value: Any) -> Any:
-        """Return the key of a value, which can be hashed; None where all share the room."""
+        """Return the key of a value, which can be hashed; None for a limit without keys."""
         by = getattr(self.limit, "by", None)
         if by is None:
             return None
@@ -126,14 +126,14 @@ class Count(ABC):
 
     @abstractmethod
     def has_room(self, need: Need) -> bool:
-        """Whether a call may begin now, as far as this limit goes."""
+        """Return whether this limit lets a call begin now."""
 
     def changes_at(self) -> float:
-        """Return when time alone may make room, in seconds; infinity for never."""
+        """Return the next time at which room appears without an event; infinity for never."""
         return math.inf
 
     def ended(self, permit: Permit) -> None:
-        """Take note that a call has ended, with the cost that it told."""
+        """Take note that a call has ended, with the cost that it reported."""
         del self.calls[permit]
 
 
@@ -143,7 +143,7 @@ def _is_size(size: Any) -> bool:
 
 
 def _is_same(key: Any, other: Any) -> bool:
-    """Whether two keys are one object or equal, as in a dict."""
+    """Return whether two keys are one object or equal, as in a dict."""
     return (key,) == (other,)
 
 
@@ -152,7 +152,7 @@ def _fits(sizes: list[float], most: float) -> bool:
 
 
 class WindowCount(Count):
-    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2), and those of a burst (LIMIT-11)."""
+    """Calls in any window of a `Limit` (LIMIT-1, LIMIT-2), also for its burst (LIMIT-11)."""
 
     @property
     def most(self) -> float:
@@ -160,7 +160,7 @@ class WindowCount(Count):
 
     @property
     def windows(self) -> list[tuple[float, float, float]]:
-        """The windows: how much each allows, its length and its latency in seconds."""
+        """The windows: size, and length and latency in seconds."""
         limit = self.limit
         windows = [(limit.most, limit.per, limit.arrives_in)]
         if limit.burst is not None:
@@ -183,7 +183,7 @@ class WindowCount(Count):
         ]
 
     def until(self, permit: Permit, per: float, latency: float) -> float:
-        """Return until when a window counts a call: `per` after the service has surely got it."""
+        """Return the time until which a window counts a call: `per` after its latest arrival."""
         return min(permit.ended, permit.begun + latency) + per
 
     def changes_at(self) -> float:
@@ -199,7 +199,7 @@ class WindowCount(Count):
 
 
 class InFlightCount(Count):
-    """Calls, or weights, at a time: each counts until it has ended (LIMIT-3)."""
+    """Calls, or weights, at a time: each call counts until it has ended (LIMIT-3)."""
 
     @property
     def most(self) -> float:
@@ -212,12 +212,12 @@ class InFlightCount(Count):
 
 @dataclass(eq=False)
 class BudgetCount(Count):
-    """Costs of a `Budget`: the costs of ended calls, the estimates of running ones (LIMIT-14).
+    """Costs of a `Budget`: the costs of ended calls, the estimates of running calls (LIMIT-14).
 
     Args:
         spent: cost of the ended calls.
-        largest: largest cost of a call, which is the estimate where there is no other; None before
-            a call has told its cost.
+        largest: largest cost of a call, which is the estimate of a budget without a cost function;
+            None before a call has reported its cost.
     """
 
     spent: float = 0.0
@@ -229,12 +229,12 @@ class BudgetCount(Count):
 
     @property
     def learns(self) -> bool:
-        """Whether calls tell their costs, and nothing else does."""
+        """Whether only the calls report their costs."""
         return self.limit.cost is None and self.limit.unit != "calls"
 
     @property
     def taken(self) -> float:
-        """Cost of the ended calls and estimates of the running ones."""
+        """Cost of the ended calls and estimates of the running calls."""
         return math.fsum([self.spent, *(each.size for each in self.calls.values())])
 
     def need(self, values: Sequence[Any]) -> Need:
@@ -248,13 +248,13 @@ class BudgetCount(Count):
         return _fits([need.size, self.taken], self.most) and not self.is_spent_for(need)
 
     def is_spent_for(self, need: Need) -> bool:
-        """Whether the budget does not pay for a call, even if all running calls were free."""
+        """Return whether a call exceeds the budget, even if all running calls were free."""
         running = len(self.calls) if self.limit.unit == "calls" else 0
         is_paid = _fits([need.size, self.spent + running], self.most)
         return not is_paid or (self.learns and self.spent >= self.most)
 
     def is_over(self) -> bool:
-        """Whether it pays for no call any more, however cheap that call is."""
+        """Return whether any further call exceeds the budget."""
         if self.limit.unit == "calls" or self.learns:
             return self.is_spent_for(Need(self, 1 if not self.learns else self.largest or 0.0))
         return self.spent >= self.most
@@ -275,8 +275,8 @@ class BreakerCount(Count):
 
     Args:
         failed: times of the failures, in seconds.
-        opened: when the present pause began; None for no pause.
-        well: when a call has succeeded last, or the first one began.
+        opened: start of the present pause; None without a pause.
+        well: time of the last success, or of the first call's start.
     """
 
     failed: list[float] = field(default_factory=list)
@@ -284,7 +284,7 @@ class BreakerCount(Count):
     well: float = math.inf
 
     def has_room(self, need: Need) -> bool:
-        """Whether there is no pause, or it is time for the one call that probes the service.
+        """Return whether no pause runs, or the pause is over for one call that probes the service.
 
         Raises:
             BreakerOpen: no call has succeeded for longer than allowed.
@@ -316,29 +316,29 @@ class BreakerCount(Count):
 
 
 def _is_refused(outcome: Outcome | None) -> bool:
-    """Whether the service has refused a call: too many calls came."""
+    """Return whether the service has refused a call because of too many calls."""
     if not isinstance(outcome, Raised):
         return False
     return any(isinstance(e, RetryAfter) or status_of(e) == 429 for e in causes(outcome.error))  # noqa: PLR2004 - the HTTP status
 
 
 def _has_failed(outcome: Outcome | None) -> bool:
-    """Whether a call is a failure of the service: it took too long, or has a transient error."""
+    """Return whether a call is a failure of the service: a timeout or another transient error."""
     if not isinstance(outcome, Raised):
         return outcome is None
     return not _is_refused(outcome) and bool(transient(outcome.error))
 
 
 def _cost(used: Any, unit: str, estimate: float) -> float:
-    """Return the cost that a call has told in a unit; its estimate if it told no such cost."""
+    """Return the cost that a call has reported in a unit, or else its estimate."""
     cost = used.get(unit, estimate) if isinstance(used, Mapping) else used
     return estimate if cost is None else float(cost)
 
 
 def read_cost(outcome: Outcome | None, counts: Sequence[Count]) -> tuple[Outcome | None, Any]:
-    """Return what a call came to without its cost, and that cost; None for no cost.
+    """Return the outcome of a call without its cost, and the cost; None for no cost.
 
-    A call that returns an invalid cost, or none where a budget knows no other, has failed.
+    A call fails if its cost is invalid, or missing where a budget has no estimate.
     """
     if isinstance(outcome, Raised):
         cost = getattr(outcome.error, "cost", None)
@@ -372,14 +372,14 @@ _KINDS: Mapping[type, type[Count]] = {
 }
 
 _COUNTS: dict[int, Count] = {}
-"""The count of each limit object that is alive, by its id."""
+"""Counts of the limit objects that are alive, by `id`."""
 
 
 def count_of(limit: AnyLimit) -> Count:
-    """Return the count of a limit object, the same one for each operator.
+    """Return the count of a limit object, which all operators share.
 
     Raises:
-        InvalidConfig: the reference does not have such a limit, or counts it on another loop.
+        InvalidConfig: the reference does not support the limit, or counts it on another loop.
     """
     if isinstance(limit, Adaptive) or (isinstance(limit, Budget) and limit.path is not None):
         expected = "a limit of fixed numbers without a file: the reference operator has no other"
@@ -396,10 +396,10 @@ def count_of(limit: AnyLimit) -> Count:
 
 
 def require_own(limits: Any) -> Sequence[AnyLimit]:
-    """Return limits that no ledger outside of the operator counts.
+    """Return limits that are not in a ledger outside of the operator.
 
     Raises:
-        InvalidConfig: a ledger does.
+        InvalidConfig: a ledger counts the limits.
     """
     if not isinstance(limits, list | tuple):
         expected = "a list of limits: the reference operator knows no ledger"

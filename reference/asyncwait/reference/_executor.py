@@ -1,4 +1,4 @@
-"""The executor: the mailbox as one part of the operator sees it."""
+"""The executor: access of one part of the operator to the mailbox."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,16 +12,17 @@ T = TypeVar("T")
 
 
 class MailboxExecutor:
-    """The mailbox through the filter of a priority.
+    """Access to the mailbox, filtered by a priority.
 
     Args:
-        mailbox: whose mails to send and to run.
-        priority: of the mails sent, and the lowest one of the mails run.
-        is_suspended: says whether the default action of the mailbox's loop is suspended; left out
-            if there is no such loop.
+        mailbox: mailbox to send mails to, and to run mails from.
+        priority: priority of the mails sent, and the lowest priority of the mails run.
+        is_suspended: returns whether the default action of the mailbox's loop is suspended; True
+            without such a loop.
 
     Raises:
-        ValueError: the priority is below that of the main loop, which has to see every mail.
+        ValueError: the priority is below `MAIN`, the priority of the main loop, which has to see
+            every mail.
     """
 
     def __init__(
@@ -44,13 +45,13 @@ class MailboxExecutor:
         deferrable: bool = False,
         description: Description = "",
     ) -> None:
-        """Have `run` run as a mail. For any thread.
+        """Send a mail that calls `run`. For any thread.
 
         Args:
-            run: does it; it can't await.
-            urgent: ahead of all mails that are not urgent.
-            deferrable: only by the main loop.
-            description: what it is about, or a function that says so.
+            run: function that does the work; it can't await.
+            urgent: whether it precedes all mails that are not urgent.
+            deferrable: whether only the main loop runs it.
+            description: description of the mail, or a function that returns it.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -65,9 +66,9 @@ class MailboxExecutor:
         deferrable: bool = False,
         description: Description = "",
     ) -> Future[T]:
-        """Have `run` run as a mail, and return the future of what it returns. See `execute`.
+        """Send a mail that calls `run`, and return the future of its result. See `execute`.
 
-        What it raises is in the future and nowhere else (Flink's MB-17).
+        Only the future has the error of `run` (Flink's MB-17).
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -82,16 +83,16 @@ class MailboxExecutor:
         return future
 
     async def run_one(self) -> None:
-        """Wait for one visible mail and run it; what it raises is raised here (Flink's yield)."""
+        """Wait for one visible mail and run it; raise its error (Flink's yield)."""
         mail = await self._mailbox.take(self._priority)
         mail.run()
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
-        """Run one visible mail, if there is one, and say whether there was (Flink's tryYield).
+        """Run one visible mail; return whether a mail was visible (Flink's tryYield).
 
         Args:
-            with_deferred: also one that could wait for the main loop. Who finishes needs that, or
-                its own mails come too late (FLINK-39481).
+            with_deferred: whether to run deferrable mails, too. A part that finishes needs this, or
+                its own mails run too late (FLINK-39481).
         """
         mail = self._mailbox.try_take(self._priority, with_deferred=with_deferred)
         if mail is None:
@@ -100,17 +101,17 @@ class MailboxExecutor:
         return True
 
     def should_interrupt(self) -> bool:
-        """Whether a long computation should make way for a mail (Flink's MB-22)."""
+        """Return whether a long computation should make way for a mail (Flink's MB-22)."""
         return self._mailbox.has_mail
 
     def is_idle(self) -> bool:
-        """Whether nothing happens unless somebody sends a mail, and he can (Flink's MB-21)."""
+        """Return whether nothing happens until a mail arrives, and one may (Flink's MB-21)."""
         is_open = self._mailbox.state is MailboxState.OPEN
         return is_open and not self._mailbox.has_mail and self._is_suspended()
 
 
 def _complete(future: Future[T], run: Callable[[], T]) -> None:
-    """Let `future` have what `run` returns, or raises."""
+    """Set the result or the error of `run` in `future`."""
     try:
         result = run()
     except BaseException as error:

@@ -33,17 +33,17 @@ from asyncwait.spec.limits import AnyLimit
 
 
 class Caller(Protocol):
-    """A call to come: of an attempt, a batch, or a load.
+    """An attempt, a batch, or a load that needs a permit for its call.
 
     Attributes:
-        permit: for which the call waits.
+        permit: permit of the call; None before the request.
     """
 
     permit: Permit | None
 
     @property
     def values(self) -> Sequence[Any]:
-        """The values of the call, as it would be made now."""
+        """The values of the call, if it began now."""
         ...
 
     @property
@@ -52,11 +52,11 @@ class Caller(Protocol):
         ...
 
     def permitted(self, permit: Permit) -> None:
-        """Have the function called: all limits have room for it."""
+        """Call the function, for which all limits have room."""
         ...
 
     def is_refused(self) -> None:
-        """Take note that the call will not be made."""
+        """Take note that the call will not begin."""
         ...
 
 
@@ -65,14 +65,14 @@ class Permit:
     """One call: it waits for its permit, has it, or has ended. Times are the loop's, in seconds.
 
     Args:
-        caller: asks for the permit, and makes the call.
-        values: for which the call would be made now.
-        needs: what it needs, in the order of the limits.
-        lacking: the limits that have no room for it, and since when it has waited for each.
-        begun: when the function was called.
-        ended: when the call has ended.
-        outcome: what it has come to; None for a call that was cancelled.
-        used: the cost that it told; None for no cost.
+        caller: requests the permit, and makes the call.
+        values: values of the call, if it began now.
+        needs: need of the call for each limit, in the order of the limits.
+        lacking: limits without room for the call, and the start of its wait for each.
+        begun: start of the call.
+        ended: end of the call.
+        outcome: outcome of the call; None for a cancelled call.
+        used: the cost that the call reported; None for no cost.
     """
 
     caller: Caller
@@ -86,7 +86,7 @@ class Permit:
 
     @property
     def is_retry(self) -> bool:
-        """Whether a record that was called before waits for the call."""
+        """Whether the call includes a further attempt at a record."""
         return any(handler.was_called for handler in self.caller.handlers)
 
     @property
@@ -100,19 +100,19 @@ class Gate:
     """Calls that wait for their permits, retries first (LIMIT-4 to LIMIT-8).
 
     Args:
-        operator: whose calls they are.
-        limits: which hold for each call.
+        operator: operator of the calls.
+        limits: limits of each call.
         on_spent: called when a budget is spent.
 
     Attributes:
-        waiting: in the order in which they came.
-        running: calls with a permit, which have not ended.
-        pausing: the handlers of records that back off.
-        starting: has its permit, and has not begun: tasks may begin in any order (ORD-4).
-        spent: the error of the budget that is spent; None while calls go on.
-        is_failure: whether the stream ends with that error.
-        failure: the failure of a record that the budget does not pay for; None for no such record.
-        unpaid: these records, for snapshots.
+        waiting: calls without a permit, in the order of their arrival.
+        running: calls with a permit that have not ended.
+        pausing: handlers of records that back off.
+        starting: call with a permit that has not begun; a next one must wait for it (ORD-4).
+        spent: error of the spent budget; None before a budget is spent.
+        is_failure: whether the stream ends with this error.
+        failure: first failure of a record that lacks budget; None without such a record.
+        unpaid: all records that lack budget, for snapshots.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Gate:
     # Calls
 
     def enter(self, caller: Caller) -> None:
-        """Have a call wait for its permit, which it may get at once."""
+        """Request a permit for a call, which may begin at once."""
         caller.permit = permit = Permit(caller)
         self.waiting.append(permit)
         if self.spent is None:
@@ -150,7 +150,7 @@ class Gate:
             self.leave_out(permit, self.spent)
 
     def withdraw(self, permit: Permit) -> None:
-        """Forget a call that its records do without, if it has not begun (LIMIT-6)."""
+        """Forget a call that its records no longer need, if it has not begun (LIMIT-6)."""
         if permit in self.waiting:
             self.waiting.remove(permit)
         elif permit.begun == math.inf:
@@ -158,20 +158,20 @@ class Gate:
         self.look_soon()
 
     def begun(self, permit: Permit) -> None:
-        """Take note that a call begins, in whichever task; now the next one may.
+        """Take note that a call begins, in any task, so that the next call may get its permit.
 
-        From now on other operators know, too, when windows stop counting the call.
+        Other operators look again: the time at which windows stop counting the call is known now.
         """
         permit.begun = self.operator.clock()
         self.starting = None
         self.tell_all()
 
     def ended(self, permit: Permit, outcome: Outcome | None) -> Outcome | None:
-        """Take note of what a call came to; return that without the cost that it told.
+        """Take note of the outcome of a call; return the outcome without its cost.
 
         Args:
-            permit: of the call.
-            outcome: None for a call that was cancelled.
+            permit: permit of the call.
+            outcome: outcome of the call; None for a cancelled call.
         """
         if permit.begun == math.inf:
             self.give_back(permit)
@@ -194,31 +194,31 @@ class Gate:
             self.starting = None
 
     def close(self) -> None:
-        """Leave nothing that counts, as the operator is over."""
+        """Remove all calls from the counts, as the operator is over."""
         self.waiting.clear()
         for permit in list(self.running):
             self.ended(permit, None)
         for count in self.counts:
             count.gates.pop(self, None)
 
-    # Who gets a permit
+    # Choice of the next call
 
     def look_soon(self) -> None:
-        """Look behind all that happens at once."""
+        """Run `look` after the present mails."""
         if self.glance is None:
             self.glance = Mail(self.look)
             self.operator.mailbox.offer(self.glance)
 
     def tell_all(self) -> None:
-        """Have all operators look that share a limit."""
+        """Let all operators that share a limit look again."""
         for gate in {gate for count in self.counts for gate in count.gates} | {self}:
             gate.look_soon()
 
     def look(self) -> None:
-        """Give the next call its permit; when it has begun, the one behind it may get its own.
+        """Give the next call its permit; the call after it gets a permit when this one has begun.
 
-        A call that lacks room in a limit reserves this limit for itself: no call behind it takes
-        room of the limit (LIMIT-8), and calls that need other limits, or other keys, pass.
+        A call that lacks room in a limit reserves this limit for itself: no later call takes room
+        of the limit (LIMIT-8), but calls that need other limits, or other keys, may pass.
         """
         self.glance = None
         if self.starting is not None or self.spent is not None:
@@ -239,14 +239,14 @@ class Gate:
         self.stop_if_over()
 
     def in_order(self) -> Sequence[Permit]:
-        """Return the calls that wait: those of records that were called before come first.
+        """Return the waiting calls: further attempts first, then first calls in input order.
 
-        A record that has waited for its key goes before later ones, which have waited here.
+        A record that has waited for its key precedes later records that came to the gate before.
         """
         return sorted(self.waiting, key=operator.attrgetter("order"))
 
     def lacking(self, permit: Permit, reserved: set[Any]) -> list[Need]:
-        """Return what a call needs and lacks: no room, or only room that is reserved."""
+        """Return the needs of a call without room, or with room that is reserved."""
         return [
             need for need in permit.needs if need.place in reserved or not need.count.has_room(need)
         ]
@@ -261,15 +261,15 @@ class Gate:
         permit.caller.permitted(permit)
 
     def needs(self, values: Sequence[Any]) -> Sequence[Need]:
-        """Return what a call for some values needs of each limit.
+        """Return the need of a call for some values, for each limit.
 
         Raises:
-            NotCalled: that is too much, or can't be known (LIMIT-13).
+            NotCalled: a need is too large, or can't be determined (LIMIT-13).
         """
         return [isolated(count.need, self.context)(values) for count in self.counts]
 
     def is_known(self, permit: Permit) -> bool:
-        """Note what a call needs; one of which that is unknown or too much has failed."""
+        """Determine the needs of a call; refuse a call with a need unknown or too large."""
         values = permit.caller.values
         if is_same(values, permit.values):
             return True
@@ -282,7 +282,7 @@ class Gate:
         return True
 
     def is_too_large(self, values: Sequence[Any]) -> bool:
-        """Whether a call for some values would exceed a limit, however long it waits."""
+        """Return whether a call for some values would exceed a limit, however long it waits."""
         try:
             self.needs(values)
         except NotCalled:
@@ -290,7 +290,7 @@ class Gate:
         return False
 
     def note(self, permit: Permit, lacking: Sequence[Need]) -> None:
-        """Note for which limits a call waits; it has failed after its longest wait (LIMIT-17)."""
+        """Note the limits that a call waits for; refuse it after its longest wait (LIMIT-17)."""
         now = self.operator.clock()
         permit.lacking = {n.count: permit.lacking.get(n.count, now) for n in lacking}
         for count, since in permit.lacking.items():
@@ -300,7 +300,7 @@ class Gate:
                 return
 
     def refuse(self, permit: Permit, error: NotCalled) -> None:
-        """Have the records of a call fail that does not begin: no further attempt follows."""
+        """Refuse a call: its records fail without a further attempt."""
         self.waiting.remove(permit)
         handlers = permit.caller.handlers
         permit.caller.is_refused()
@@ -308,7 +308,7 @@ class Gate:
             self.operator.mailbox.offer(Mail(partial(handler.on_refused, error)))
 
     def set_alarm(self) -> None:
-        """Look again when time alone may make room, or a call has waited as long as it may."""
+        """Set a timer for the next time at which room appears or a longest wait ends."""
         timers = self.operator.timers
         if self.alarm is not None:
             timers.cancel(self.alarm)
@@ -324,7 +324,7 @@ class Gate:
     # A budget that is spent
 
     def stop_if_spent(self, lacking: Sequence[Need]) -> bool:
-        """Have no further call begin if a call lacks a budget that is spent (LIMIT-15)."""
+        """Let no further call begin if a call lacks a budget that is spent (LIMIT-15)."""
         for need in lacking:
             if isinstance(need.count, BudgetCount) and need.count.is_spent_for(need):
                 self.stop(need.count)
@@ -332,7 +332,7 @@ class Gate:
         return False
 
     def stop_if_over(self) -> None:
-        """Do the same if records back off for calls of which none will be paid for."""
+        """Let no further call begin if records back off, and a budget allows no further call."""
         over = [each for each in self.counts if isinstance(each, BudgetCount) and each.is_over()]
         if over and self.pausing:
             self.stop(over[0])
@@ -346,12 +346,12 @@ class Gate:
             self.end_pause(handler, self.spent)
 
     def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
-        """Have a record fail that backs off, unless its deadline comes before its next call."""
+        """Let a record in a back-off fail, unless its deadline precedes its next call."""
         if handler.pause is not None and handler.pause.when <= handler.due:
             self.operator.mailbox.offer(Mail(partial(handler.on_refused, spent)))
 
     def stop(self, count: BudgetCount) -> None:
-        """Read nothing more; records that wait fail, or are left out."""
+        """Read nothing more; waiting records fail, or are left out."""
         limit = count.limit
         self.spent = BudgetSpent(f"{count.taken:g} of {limit.amount:g} {limit.unit} are taken")
         self.is_failure = limit.then == "fail"
@@ -362,9 +362,9 @@ class Gate:
         self.on_spent()
 
     def leave_out(self, permit: Permit, spent: BudgetSpent) -> None:
-        """Have records fail that were called, or are in front of a record that was.
+        """Let the records of a call fail if one was called, or precedes a called record.
 
-        Behind the last called record all are left out, as if they had not been read.
+        Records after the last called record are left out, as if they had not been read.
         """
         handlers = permit.caller.handlers
         if any(each.was_called or each.place < self.operator.last_called for each in handlers):
@@ -374,12 +374,12 @@ class Gate:
             permit.caller.is_refused()
 
     def is_drained(self) -> bool:
-        """Whether a budget is spent, and all that is in flight is to be left out."""
+        """Return whether a budget is spent, and all records in flight are left out."""
         queue = self.operator.queue
         return self.spent is not None and not queue.called and queue.peek_ready() is None
 
     def fail_later(self, handler: ResultHandler, failure: OperatorError) -> None:
-        """Have the stream end with a failure, behind the other results that are in flight."""
+        """Let the stream end with a failure, after the results of the other records in flight."""
         self.failure = self.failure or failure
         self.unpaid.append(handler.record)
         handler.decide(())
@@ -388,7 +388,7 @@ class Gate:
         """Return the error with which the stream ends; None for none.
 
         Args:
-            stopped: the values that are left out.
+            stopped: values of the records that are left out.
         """
         if self.failure is None and self.spent is not None and self.is_failure:
             self.spent.stopped = tuple(stopped)
@@ -398,7 +398,7 @@ class Gate:
     # Figures
 
     def figure(self) -> tuple[int, ...]:
-        """Return how many records wait for each limit (LIMIT-12)."""
+        """Return the number of records that wait for each limit (LIMIT-12)."""
         return tuple(
             sum(len(each.caller.handlers) for each in self.waiting if count in each.lacking)
             for count in self.counts
@@ -406,11 +406,11 @@ class Gate:
 
 
 def is_same(values: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Whether two lists hold the very same objects; the first of them holds some."""
+    """Return whether two lists hold the very same objects; the first list is not empty."""
     return len(values) == len(others) and all(map(operator.is_, values, others))
 
 
 def longest_wait(count: Count) -> float:
-    """Return how long a call may wait for a limit, in seconds."""
+    """Return the longest wait of a call for a limit, in seconds."""
     longest: float | None = getattr(count.limit, "max_wait", None)
     return math.inf if longest is None else longest

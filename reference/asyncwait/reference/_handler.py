@@ -1,4 +1,4 @@
-"""What becomes of one record: its attempts, its deadline, and which of them decides it."""
+"""Decision of one record: by its attempts or by its deadline."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Attempt(TaskCall):
-    """Calls the function, in either form, and tells its handler what that came to.
+    """One attempt at a record: a call of the function, in either form, or a part in a shared call.
 
-    Whatever happens in the call's own task, or in another thread, is told by a mail.
+    The call's task, or another thread, reports the outcome by a mail.
 
     Args:
-        handler: of the record that it is for.
-        number: 1 for the first attempt at that record.
-        scope: cancels the call, which has a task of its own, while that runs.
-        limit: the timer that fires when the attempt has taken too long; None if there is none.
-        is_open: whether what the call comes to counts.
-        batch: the call that it shares with others, once that has begun; None for none.
-        load: the call for its key that it waits for, or has waited for; None for none.
-        permit: of the call, or for which it waits, where there are limits and it has a call alone.
+        handler: handler of the record.
+        number: 1 for the first attempt at the record.
+        scope: scope that cancels the running call in its task; None before and after.
+        limit: timer of the attempt's own limit; None without a limit.
+        is_open: whether the outcome of the call counts.
+        batch: the batch that includes the attempt, once the batch has its task; None before.
+        load: the load that the attempt waits for, or has waited for; None without a load.
+        permit: permit of a call for this attempt alone, or its request; None without limits.
     """
 
     handler: ResultHandler
@@ -66,11 +66,11 @@ class Attempt(TaskCall):
 
     @property
     def operator(self) -> AsyncWaitOperator:
-        """The one whose record it is."""
+        """Operator of the record."""
         return self.handler.operator
 
     def start(self) -> None:
-        """Have the function called, in either form, or together with others, or for its key."""
+        """Join a batch, look up the key in the cache, request a permit, or call the function."""
         if self.operator.gathered is not None:
             self.operator.gathered.join(self)
         elif self.operator.cache is not None:
@@ -82,30 +82,30 @@ class Attempt(TaskCall):
 
     @property
     def values(self) -> Sequence[Any]:
-        """The value of its record."""
+        """Value of the record."""
         return (self.handler.record.value,)
 
     @property
     def handlers(self) -> Sequence[ResultHandler]:
-        """Its handler."""
+        """Handler of the record."""
         return (self.handler,)
 
     def permitted(self, permit: Permit | None) -> None:
-        """Have the function called, in either form: all limits have room for it."""
+        """Call the function, in either form; all limits have room for the call."""
         self.permit = permit
         gate, is_late = self.operator.gate, self.operator.clock() > self.handler.due
         if gate is not None and permit is not None and is_late:
-            gate.withdraw(permit)  # Nothing begins after the deadline, which is next (RETRY-18).
+            gate.withdraw(permit)  # The deadline has passed, and its mail is next (RETRY-18).
         elif self.operator.function.invoke is not None:
             self.start_callback(self.operator.function.invoke)
         else:
             self.start_alone()
 
     def is_refused(self) -> None:
-        """Do nothing: its handler learns of that by a mail."""
+        """Do nothing: the gate sends a mail to the handler."""
 
     def start_alone(self) -> None:
-        """Have the function called in a task, for this record alone."""
+        """Call the function in a task, for this record alone."""
         super().start()
 
     def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
@@ -121,16 +121,16 @@ class Attempt(TaskCall):
             self.post(self.on_completed, Raised(error, at, by_callback=at <= until))
 
     def completion(self) -> Completion:
-        """Return what a function in callback form completes."""
+        """Return the future that a function in callback form completes."""
         return Completion(partial(self.post, self.on_completed), self.operator.clock)
 
     def on_completed(self, outcome: Outcome) -> None:
-        """The mail of a completion in callback form, with which the call has ended."""
+        """Process a completion in callback form, which ends the call, as its mail."""
         self.on_outcome(self.has_ended(outcome) or outcome)
 
     async def invoke(self) -> Outcome:
-        """Call the function, and wait for what it comes to."""
-        # Nothing begins after the deadline, which ends it (RETRY-18).
+        """Call the function, and wait for its outcome."""
+        # No call begins after the deadline, which cancels this task (RETRY-18).
         if self.operator.clock() > self.handler.due:
             await anyio.sleep_forever()
         self.begin()
@@ -142,11 +142,11 @@ class Attempt(TaskCall):
 
     @property
     def shared(self) -> TaskCall:
-        """The call that has to be over before another one for its record begins (RETRY-10)."""
+        """The call that has to end before the next call for its record begins (RETRY-10)."""
         return self.batch or self.load or self
 
     def begin(self) -> None:
-        """Note that the function is called in this step, and start the clocks."""
+        """Note that the function is called in this step, and start the timers."""
         self.has_begun()
         self.operator.calls += 1
         self.operator.retries += self.number > 1
@@ -158,9 +158,9 @@ class Attempt(TaskCall):
             self.limit = self.operator.timers.register(due, partial(self.on_limit, due))
 
     def cancel(self) -> None:
-        """Cancel the call, as something else decides; one that is shared is left (BAT-12, CACHE-3).
+        """Cancel the call, whose outcome is not needed, or leave a shared call (BAT-12, CACHE-3).
 
-        A call in callback form can't be cancelled; what it comes to is ignored.
+        A call in callback form can't be cancelled; its outcome is ignored.
         """
         if self.batch is not None:
             self.batch.leave(self)
@@ -174,21 +174,21 @@ class Attempt(TaskCall):
             super().cancel()
 
     def leave(self, gate: Gate, permit: Permit) -> None:
-        """Wait for no permit any more; a call in callback form has ended as far as is known."""
+        """Withdraw the permit or its request; count a running call in callback form as ended."""
         if self.operator.function.invoke is None or permit.begun == math.inf:
             gate.withdraw(permit)
         else:
             gate.ended(permit, None)
 
     def close(self) -> None:
-        """Let nothing count any more that the call comes to, and leave no timer (RETRY-9)."""
+        """Ignore the outcome of the call from now on, and cancel the timer (RETRY-9)."""
         self.is_open = False
         if self.limit is not None:
             self.operator.timers.cancel(self.limit)
             self.limit = None
 
     def on_ended(self, outcome: Outcome | None) -> None:
-        """The mail of a call's end; there is an outcome unless it was cancelled."""
+        """Process the end of the call, as its mail; the outcome of a cancelled call is None."""
         if self.scope is not None and self.scope.cancel_called:
             self.operator.cancelled.ended(self)
         self.scope = None
@@ -197,7 +197,7 @@ class Attempt(TaskCall):
             self.on_outcome(outcome)
 
     def on_outcome(self, outcome: Outcome) -> None:
-        """Hand on what the call came to, if its record goes by this attempt still (RETRY-9)."""
+        """Pass the outcome to the handler, if this is its latest attempt (RETRY-9)."""
         if self.number == self.handler.attempts:
             self.handler.on_outcome(outcome)
 
@@ -215,25 +215,25 @@ class Attempt(TaskCall):
 
 @dataclass(eq=False)
 class ResultHandler:
-    """Has the function called for one record, maybe again, and decides that record, once.
+    """Makes the attempts at one record, and decides the record once.
 
-    What is raised in the mails is the failure of the operator: it leaves the mail, and with it the
-    loop, and nothing happens after it (FAIL-2, FAIL-4).
+    An error that leaves a mail is the failure of the operator, after which no further mail runs
+    (FAIL-2, FAIL-4).
 
     Args:
-        operator: whose record it is.
-        record: as it was read.
-        attempts: how many were begun.
-        attempt: the last of them, as long as the record is undecided.
-        deadline: the timer that fires at the deadline; None if there is none, or no more.
-        due: when the deadline is, in seconds of the loop's clock.
-        pause: the timer that fires when the next call is due; None if none is.
-        line: those with its key, in key-ordered mode, as long as it is undecided.
+        operator: operator of the record.
+        record: the record as it was read.
+        attempts: number of attempts so far.
+        attempt: the latest attempt; None for a decided record.
+        deadline: timer of the deadline; None without a deadline, or after the decision.
+        due: time of the deadline, in seconds of the loop's clock.
+        pause: timer of the next call; None outside of a back-off.
+        line: in key-ordered mode, the undecided records with its key; None once it is decided.
         timed_out: whether its deadline decided it.
-        room: how many share its next call at most, where batches are split; None for no bound.
+        room: largest size of its next batch, where batches are split; None for no bound.
         place: its number among the records, in input order.
         was_called: whether the function was called for it.
-        last_error: what its last call has failed with; None for nothing.
+        last_error: error of its last failed call; None without such a call.
     """
 
     operator: AsyncWaitOperator
@@ -256,7 +256,7 @@ class ResultHandler:
     # The calls
 
     def start(self) -> None:
-        """Begin another attempt; the first one follows admission."""
+        """Begin another attempt; the first attempt follows admission."""
         self.attempts += 1
         self.attempt = self.operator.attempt_class(self, self.attempts)
         self.attempt.start()
@@ -274,21 +274,21 @@ class ResultHandler:
             self.deadline = self.operator.timers.register(self.due, self.on_deadline)
 
     def due_after(self, timeout: float) -> float:
-        """Return when `timeout` is over; infinity adds up to never (unlike Flink's TO-3)."""
+        """Return the time of the deadline; infinity means never (unlike Flink's TO-3)."""
         return self.operator.clock() + timeout
 
     def cancel(self) -> None:
-        """Cancel the call that runs, as the record is decided without it (TIME-5)."""
+        """Cancel the running call, as the record is decided without it (TIME-5)."""
         if self.attempt is not None:
             self.attempt.cancel()
 
     # The outcome
 
     def on_outcome(self, outcome: Outcome) -> None:
-        """Decide the record by what its call came to, if nothing else has decided it (RES-4).
+        """Decide the record by the outcome of its call, if the record is undecided (RES-4).
 
-        Whatever was due before comes first: it may be this record's deadline (TIME-6, FAIL-4), or
-        its next attempt, to which the outcome does not belong (RETRY-9).
+        Timers that were due earlier run first: this record's deadline (TIME-6, FAIL-4), or its
+        next attempt, to which the outcome does not belong (RETRY-9).
         """
         number, timers = self.attempts, self.operator.timers
         if timers.earliest < outcome.at:
@@ -298,11 +298,11 @@ class ResultHandler:
 
     @property
     def is_open(self) -> bool:
-        """Whether what its present attempt comes to decides it, or what comes next."""
+        """Whether the outcome of the present attempt counts."""
         return self.attempt is not None and self.attempt.is_open
 
     def conclude(self, outcome: Outcome) -> None:
-        """Decide the record by what a call came to, or have it called again (RETRY-1, RETRY-7)."""
+        """Decide the record by the outcome of a call, or call again (RETRY-1, RETRY-7)."""
         try:
             results = self.results_of(outcome)
         except OperatorError as failure:
@@ -311,7 +311,7 @@ class ResultHandler:
             self.conclude_results(results, outcome.at)
 
     def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
-        """Decide the record by what a call gave at a time, or have it called again."""
+        """Decide the record by the results of a call that ended at a time, or call again."""
         try:
             pause = self.pause_after(results, self.due - at)
         except OperatorError as failure:
@@ -323,11 +323,10 @@ class ResultHandler:
                 self.back_off(at + pause)
 
     def conclude_failure(self, failure: OperatorError, at: float) -> None:
-        """Fail by what a call came to at a time, or have it called again.
+        """Decide the record by the failure of a call that ended at a time, or call again.
 
         Raises:
-            OperatorError: it was the last attempt, or is no reason for another, and nobody has
-                results all the same.
+            OperatorError: no further attempt follows, and the failure handler gives no results.
         """
         self.last_error = cause_or_self(failure)
         try:
@@ -340,12 +339,13 @@ class ResultHandler:
             self.back_off(at + pause)
 
     def decide_despite(self, failure: OperatorError) -> None:
-        """Decide the record by what the failure handler gives in place of a failure (POLICY-2).
+        """Decide the record by the failure handler's results in place of a failure (POLICY-2).
 
-        If the record is decided, what has failed is the function alone (POLICY-5).
+        If the record is decided already, raise the failure of the function itself (POLICY-5).
 
         Raises:
-            OperatorError: there is no handler, or it has none to give (POLICY-3, POLICY-4).
+            OperatorError: the function has no handler, or the handler gives no results (POLICY-3,
+                POLICY-4).
         """
         failure.after(self.attempts)
         handler = None if self.is_decided else self.operator.function.failure
@@ -354,7 +354,7 @@ class ResultHandler:
         self.decide(results)
 
     def pause_after(self, results: tuple[Any, ...], left: float) -> float | None:
-        """Return the seconds until the next attempt; None if results are the last word.
+        """Return the seconds until the next attempt; None if the results are final.
 
         A back-off that does not end within the seconds `left` until the deadline does not begin
         (RETRY-19).
@@ -367,17 +367,17 @@ class ResultHandler:
         return pause
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
-        """Return the seconds until the next attempt; None if a failure is the last word."""
+        """Return the seconds until the next attempt; None if the failure is final."""
         back_offs = self.operator.back_offs
         if back_offs is None or isinstance(failure.__cause__, NotCalled | CostMistold):
             return None
         return back_offs.after_failure(failure, self.attempts, left)
 
     def on_refused(self, error: NotCalled) -> None:
-        """The mail of a call that does not begin: the record fails without it (LIMIT-13).
+        """Fail the record of a call that does not begin, as the gate's mail (LIMIT-13).
 
-        Where a budget is spent, the stream ends with that, but the results in flight come first,
-        and records that back off fail at once (LIMIT-15).
+        If a budget is spent, the stream ends with its error after the results in flight; a record
+        in a back-off fails at once (LIMIT-15).
         """
         if self.is_decided:
             return
@@ -406,8 +406,8 @@ class ResultHandler:
     def on_pause_over(self) -> None:
         """Call again, when the last call has ended, or is abandoned (RETRY-10).
 
-        If the loop was blocked, the deadline may be over, too: then there is nothing to call for,
-        and the timer of that is next (RETRY-18).
+        If the loop was blocked, the deadline may be over, too: then its timer is next, and no call
+        begins (RETRY-18).
         """
         self.end_pause()
         if self.is_decided or self.operator.clock() > self.due:
@@ -418,54 +418,54 @@ class ResultHandler:
             self.start()
 
     def end_pause(self) -> None:
-        """Back off no more."""
+        """End the back-off."""
         self.pause = None
         if self.operator.gate is not None:
             self.operator.gate.pausing.pop(self, None)
 
     def start_again(self) -> None:
-        """Call again, if nothing else has decided the record in the meantime."""
+        """Call again, if the record is still undecided."""
         if not self.is_decided:
             self.start()
 
     def close_attempt(self) -> None:
-        """Have the present attempt decide nothing any more."""
+        """Ignore the present attempt from now on."""
         if self.attempt is not None:
             self.attempt.close()
 
-    # What it comes to
+    # The results
 
     @property
     def is_decided(self) -> bool:
-        """Whether it is settled what comes out of the record."""
+        """Whether the outputs of the record are set."""
         return self.entry.outputs is not None
 
     def is_raised_besides(self, outcome: Outcome) -> bool:
-        """Say whether a call in callback form has completed its record and raised (FAIL-1).
+        """Return whether a call in callback form has completed its record and raised (FAIL-1).
 
-        An attempt may raise in the instant of the deadline when that has decided: that is late.
+        An error in the instant of the deadline is late, if the deadline has decided the record.
         """
         by_callback = isinstance(outcome, Raised) and outcome.by_callback
         is_late = self.timed_out or self.is_late(outcome)
         return by_callback and self.is_decided and not is_late
 
     def is_late(self, outcome: Outcome) -> bool:
-        """Say whether an outcome came after the deadline."""
+        """Return whether an outcome came after the deadline."""
         return outcome.at > self.due
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
-        """Return the results that a call came to.
+        """Return the results of a call.
 
         Raises:
-            CallFailed: it came to an error, or collecting the results raised one (FAIL-1, RES-6).
-            InvalidResult: it came to something that is no collection of results (RES-3).
+            CallFailed: the call, or collecting its results, raised (FAIL-1, RES-6).
+            InvalidResult: the call gave an object that is not a collection of results (RES-3).
         """
         if isinstance(outcome, Raised):
             raise failure_of(self.record, outcome.error)
         return self.collect(outcome)
 
     def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        """Read the results whole before the first comes out (RES-6)."""
+        """Read the results whole before the first is emitted (RES-6)."""
         try:
             given = supplied(outcome.given) if outcome.is_supplied else outcome.given
             return collect_results(self.record, given)
@@ -477,7 +477,7 @@ class ResultHandler:
     # The deadline
 
     def on_deadline(self) -> None:
-        """Decide the record at its deadline, if nothing has decided it before (TIME-1, TIME-2)."""
+        """Decide the record at its deadline, if it is undecided (TIME-1, TIME-2)."""
         if not self.is_decided:
             self.operator.timeouts += 1
             self.timed_out = True
@@ -490,12 +490,12 @@ class ResultHandler:
                 self.decide(results)
 
     def results_at_deadline(self) -> tuple[Any, ...]:
-        """Return what the timeout handler gives in place of the call (TIME-3).
+        """Return the results of the timeout handler in place of the call (TIME-3).
 
         Raises:
-            CallTimedOut: there is no handler, it gave None, or it raised (TIME-4).
-            InvalidResult: it gave something that is no collection of results (RES-3).
-            CallFailed: its results raised when they were collected (RES-6).
+            CallTimedOut: the function has no handler, or it gave None or raised (TIME-4).
+            InvalidResult: the handler gave an object that is not a collection of results (RES-3).
+            CallFailed: the handler's results raised when they were collected (RES-6).
         """
         timeout, handler = self.operator.config.timeout, self.operator.function.timeout
         assert timeout is not None
@@ -508,14 +508,14 @@ class ResultHandler:
             self.end_pause()
         if self.deadline is not None:
             self.operator.timers.cancel(self.deadline)
-            self.deadline = None  # it knows this handler, and the two would live until found
+            self.deadline = None  # breaks a reference cycle
 
     # The decision
 
     def decide(self, results: tuple[Any, ...]) -> None:
-        """Settle what comes out of the record; the consumer may take it from now on."""
+        """Set the outputs of the record, which the consumer may take from now on."""
         self.close_attempt()
-        self.attempt = None  # the two know each other
+        self.attempt = None  # breaks a reference cycle
         self.cancel_deadline()
         self.entry.outputs = deque(self.output_of(result) for result in results)
         self.operator.queue.completed(self.entry)

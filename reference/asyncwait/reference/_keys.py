@@ -1,4 +1,4 @@
-"""Which record of a key is called, and which ones wait until it is decided."""
+"""Lines of records with one key: the first record is called, the others wait."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class KeyLines:
-    """A line of records for each key that is busy; its first has been called (KEY-1, KEY-4).
+    """A line of undecided records for each key; the first has been called (KEY-1, KEY-4).
 
-    A key without a record in flight has no line, so that nothing is left of it (KEY-13).
+    A key without an undecided record has no line, and takes no memory (KEY-13).
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class KeyLines:
         return handler.record.key
 
     def enter(self, handler: ResultHandler) -> bool:
-        """Put a record at the end of the line of its key; say whether it is its turn at once."""
+        """Put a record at the end of the line of its key; return whether it is the first."""
         line = self.lines.get(self.key_of(handler))
         handler.line = deque() if line is None else line
         handler.line.append(handler)
@@ -34,9 +34,9 @@ class KeyLines:
         return line is None
 
     def leave(self, handler: ResultHandler) -> ResultHandler | None:
-        """Take a decided record from the head of its line; return whose turn it is (KEY-5).
+        """Remove a decided record from the head of its line; return the next record (KEY-5).
 
-        The line is not looked for again: the key may have changed.
+        The handler holds its line, because a changed key would not find it.
         """
         line, handler.line = handler.line, None
         assert line is not None

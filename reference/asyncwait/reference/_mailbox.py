@@ -1,14 +1,11 @@
-"""The mailbox: what happens to an operator is a mail, and one task runs one mail after the other.
-
-Mails come from any thread; only the task that owns the mailbox takes them. What a mail touches is
-touched by nobody else meanwhile, so the rest of the operator needs no lock.
+"""The mailbox: a queue of mails from any thread, which only the owner's task takes.
 
     put ──> urgent ──────────────────────────────┐
     put ──> queue ── create_batch ──> batch ─────┼──> take
               └──────────────────────────────────┘
 
-Whoever takes looks into the urgent mails first, then into the batch, then into the queue. The batch
-belongs to the owner; urgent and queue are shared, and guarded by a lock.
+A taker takes urgent mails first, then the batch, then the queue. The batch belongs to the owner; a
+lock guards the urgent mails and the queue, which all threads share.
 """
 
 import threading
@@ -23,22 +20,22 @@ from msgspec import Struct
 from asyncwait.spec.mailbox import MAIN, Description, Loop, MailboxClosedError, MailboxState
 
 OPERATOR = 0
-"""Priority of the operator's own mails: whoever waits within the operator, as Flink does for room,
-sees these, and none that bring new work (Flink's BP-2, BP-3)."""
+"""Priority of the operator's own mails. A part of the operator that waits, as Flink's does for
+room, sees these mails, but no mails that bring new work (Flink's BP-2, BP-3)."""
 
 
 class Mail(Struct, frozen=True, eq=False):
-    """Something to do for the task that owns the mailbox (Flink's MB-3).
+    """Work for the task that owns the mailbox (Flink's MB-3).
 
     Args:
-        run: does it; it can't await.
-        priority: a filter, not an order: who takes with a higher one does not see this mail
+        run: function that does the work; it can't await.
+        priority: a filter, not an order: a taker with a higher priority does not see this mail
             (Flink's MB-10).
-        urgent: goes ahead of all mails that are not urgent. Among urgent ones the order stays,
-            and none of them is visible to more takers than before (Flink's MB-14, MB-15).
-        deferrable: only the main loop sees it, whatever its priority (Flink's MB-13).
-        about: what it is about, or a function that says so.
-        future: of what it returns, if somebody waits for that.
+        urgent: whether it precedes all mails that are not urgent. Urgent mails keep their order,
+            and the same takers see them (Flink's MB-14, MB-15).
+        deferrable: whether only the main loop sees it, at any priority (Flink's MB-13).
+        about: description, or a function that returns it.
+        future: future of the result; None without a future.
     """
 
     run: Callable[[], object]
@@ -50,16 +47,16 @@ class Mail(Struct, frozen=True, eq=False):
 
     @property
     def description(self) -> str:
-        """What it is about; a function is asked now, and for most mails never (Flink's MB-3)."""
+        """Description; a function is called now, and for most mails never (Flink's MB-3)."""
         return self.about if isinstance(self.about, str) else self.about()
 
     def is_visible_to(self, priority: int, *, with_deferred: bool = False) -> bool:
-        """Whether a taker of `priority` sees it, perhaps `with_deferred` ones."""
+        """Return whether a taker of `priority` sees it, possibly `with_deferred` mails."""
         can_wait = self.deferrable and not with_deferred
         return (MAIN if can_wait else self.priority) >= priority
 
     def cancel(self) -> None:
-        """Cancel its future, if it has one: nobody will run it."""
+        """Cancel the future of a mail that will not run."""
         if self.future is not None:
             self.future.cancel()
 
@@ -71,7 +68,7 @@ class TaskMailbox:
     """A queue of mails with many senders and one taker (Flink's MB-1, MB-2).
 
     Args:
-        loop: of the task that takes; it runs the caller.
+        loop: event loop of the taking task, which runs the caller.
     """
 
     def __init__(self, loop: Loop) -> None:
@@ -86,12 +83,12 @@ class TaskMailbox:
 
     @property
     def state(self) -> MailboxState:
-        """What the mailbox allows now."""
+        """Present state."""
         return self._state
 
     @property
     def has_mail(self) -> bool:
-        """Whether anything waits. The loop asks all the time: it takes no lock (FLINK-14747)."""
+        """Whether any mail waits. The loop reads it often, so it takes no lock (FLINK-14747)."""
         return bool(self._urgent or self._batch or self._queue)
 
     def __len__(self) -> int:
@@ -100,7 +97,7 @@ class TaskMailbox:
     # Any thread
 
     def put(self, mail: Mail) -> None:
-        """Put `mail` behind those of its kind. For any thread; never waits for the taker.
+        """Append `mail` to the urgent mails or to the queue. For any thread; it never waits.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -109,11 +106,11 @@ class TaskMailbox:
             if self._state is not MailboxState.OPEN:
                 raise self._refusal("putting a mail", MailboxState.OPEN)
             (self._urgent if mail.urgent else self._queue).append(mail)
-        # A taker says that it waits before it looks for the last time, hence this after the lock.
+        # A taker sets `_arrival` before its last look for a mail, so this follows the append.
         self._wake_taker()
 
     def offer(self, mail: Mail) -> bool:
-        """Put `mail` if that is allowed, and say whether it was. For any thread."""
+        """Put `mail` if the mailbox is open, and return whether it was. For any thread."""
         try:
             self.put(mail)
         except MailboxClosedError:
@@ -121,14 +118,14 @@ class TaskMailbox:
         return True
 
     def run_exclusively(self, function: Callable[[], T]) -> T:
-        """Return what `function` returns, while no other thread puts or closes (Flink's MB-9)."""
+        """Run `function` while no other thread puts or closes; return its result (MB-9)."""
         with self._lock:
             return function()
 
     # The owner's thread
 
     def create_batch(self) -> bool:
-        """Add all that waits in the queue to the batch; say whether there is anything to take.
+        """Move all mails of the queue to the batch; return whether a mail can be taken.
 
         Raises:
             RuntimeError: this is not the thread of the mailbox's loop.
@@ -141,7 +138,7 @@ class TaskMailbox:
         return bool(self._urgent or self._batch)
 
     def try_take_from_batch(self) -> Mail | None:
-        """Take the first urgent mail, or else the first of the batch; None if there is none.
+        """Take the first urgent mail, or else the first of the batch; None without a mail.
 
         Raises:
             MailboxClosedError: the mailbox is closed.
@@ -149,15 +146,15 @@ class TaskMailbox:
         """
         self._check_taking()
         if self._urgent:
-            return self._urgent.popleft()  # nobody else takes
+            return self._urgent.popleft()  # this task is the only taker
         return self._batch.popleft() if self._batch else None
 
     def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
-        """Take the first mail that a taker of `priority` sees; return None if there is none.
+        """Take the first mail that a taker of `priority` sees; return None without a mail.
 
         Args:
-            priority: the lowest that is seen.
-            with_deferred: also those that could wait for the main loop.
+            priority: lowest visible priority.
+            with_deferred: whether deferrable mails are visible, too.
 
         Raises:
             MailboxClosedError: the mailbox is closed.
@@ -175,7 +172,7 @@ class TaskMailbox:
         return None
 
     async def take(self, priority: int) -> Mail:
-        """Take the first mail that a taker of `priority` sees; wait for one if there is none.
+        """Wait for a mail that a taker of `priority` sees, and take it.
 
         Raises:
             MailboxClosedError: the mailbox is closed, or was closed meanwhile.
@@ -195,7 +192,7 @@ class TaskMailbox:
             self._arrival = None
 
     def quiesce(self) -> None:
-        """Refuse mails from now on; those inside can still be taken.
+        """Refuse new mails from now on; waiting mails can still be taken.
 
         Raises:
             RuntimeError: this is not the thread of the mailbox's loop.
@@ -206,9 +203,9 @@ class TaskMailbox:
                 self._state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Refuse everything from now on, and return the mails that nobody took (Flink's MB-8).
+        """Refuse all mails from now on, and return the remaining mails (Flink's MB-8).
 
-        Their futures are cancelled.
+        Cancel the futures of these mails.
 
         Raises:
             RuntimeError: this is not the thread of the mailbox's loop.
@@ -223,7 +220,7 @@ class TaskMailbox:
         return left
 
     def drain(self) -> list[Mail]:
-        """Take all mails: what is urgent, then the batch, then the queue.
+        """Take all mails: the urgent mails, then the batch, then the queue.
 
         Raises:
             RuntimeError: this is not the thread of the mailbox's loop.

@@ -1,4 +1,4 @@
-"""The operator: admits one element after the other, and has the function called for records."""
+"""The operator: admits one element after the other, and starts the attempts at records."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 
 class AsyncWaitOperator:
-    """What Flink calls by this name: everything that happens to a single element.
+    """Processing of single elements, like Flink's class of this name.
 
-    It knows neither source nor task. It is given elements one by one, when there is room for them
-    (Flink's BP-10), and each is processed in one step.
+    It does not know the source or the task. The task passes elements one by one, when the queue has
+    room (Flink's BP-10), and the operator processes each in one step.
 
     Args:
         config: mode, capacity, timeout, retry.
-        function: the user's.
-        queue: what is admitted and not gone.
-        keys: the lines of records that wait for their keys; None where they need not.
-        output: where what comes out is taken.
-        timers: for deadlines.
-        mailbox: for what calls come to.
+        function: parts of the user's function.
+        queue: admitted elements.
+        keys: lines of records that wait for their keys; None outside of key-ordered mode.
+        output: the consumer's side.
+        timers: timers of deadlines, limits and back-offs.
+        mailbox: mailbox for the outcomes of calls.
         spawn: starts a task that ends with the operator.
-        clock: the loop's, in seconds.
-        handler_class: decides records.
-        attempt_class: calls the function.
-        cancelled: the calls that were cancelled.
+        clock: clock of the loop, in seconds.
+        handler_class: class that decides records.
+        attempt_class: class that calls the function.
+        cancelled: cancelled calls that still run.
 
     Attributes:
-        gathered: the attempts that wait to share calls; None where each has a call of its own.
-        cache: what calls have given, by key; None where nothing is kept.
-        gate: the calls that wait for their permits; None where there are no limits.
-        last_called: place in the input of the last record that was called.
+        gathered: attempts that wait to share calls; None without batches.
+        cache: results of calls, by key; None without a cache.
+        gate: calls that wait for their permits; None without limits.
+        last_called: place in the input of the last called record.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AsyncWaitOperator:
     async def open(self) -> None:
         """Run the function's own `open`, before any call (END-6).
 
-        All that is asked of the function later sees the context variables of this moment (CTX-1).
+        All later calls, handlers and predicates see the context variables of this moment (CTX-1).
         """
         await run_hook(self.function.open)
         opened = copy_context()
@@ -118,7 +118,7 @@ class AsyncWaitOperator:
             self.gate.context = opened
 
     async def close(self) -> Exception | None:
-        """Run the function's own `close`; return what that raised."""
+        """Run the function's own `close`; return its error."""
         try:
             await run_hook(self.function.close)
         except Exception as error:
@@ -126,7 +126,7 @@ class AsyncWaitOperator:
         return None
 
     def cancel_calls(self) -> None:
-        """Cancel whatever runs; it is waited for with all tasks (END-3)."""
+        """Cancel all running calls; their tasks end with the task group (END-3)."""
         for scope in self.scopes:
             scope.cancel()
 
@@ -143,7 +143,7 @@ class AsyncWaitOperator:
                 self.process_marker(element)
 
     def process_record(self, record: Record) -> None:
-        """Admit a record, and have the function called for it, once its key is free (KEY-1)."""
+        """Admit a record, and start its first attempt once its key is free (KEY-1)."""
         handler = self.handler_class(self, record)
         self.records += 1
         handler.place = self.records
@@ -152,10 +152,10 @@ class AsyncWaitOperator:
             handler.start()
 
     def is_first(self, handler: ResultHandler, keys: KeyLines) -> bool:
-        """Put a record into the line of its key, and say whether it is its first.
+        """Put a record into the line of its key; return whether it is the first in the line.
 
         Raises:
-            InvalidKey: there is no telling which line that is.
+            InvalidKey: hashing or comparing the key raised.
         """
         try:
             return keys.enter(handler)
@@ -163,7 +163,7 @@ class AsyncWaitOperator:
             raise invalid_key(handler.record, error) from error
 
     def free_key(self, handler: ResultHandler) -> None:
-        """Have the function called for the next record with the key of a decided one (KEY-5)."""
+        """Start the next record with the key of a decided record (KEY-5)."""
         following = None if self.keys is None else self.keys.leave(handler)
         if following is not None:
             following.start()
@@ -174,9 +174,9 @@ class AsyncWaitOperator:
         self.output.tell()
 
     def process_marker(self, marker: LatencyMarker) -> None:
-        """Let a latency marker overtake what is queued (ELEM-6)."""
+        """Let a latency marker overtake the queue (ELEM-6)."""
         self.output.put_ahead(marker)
 
     def admit(self, entry: Entry) -> None:
-        """Put an element into the queue, in the step in which it leaves where it waited."""
+        """Put an element into the queue, in the step in which it leaves the backlog."""
         self.queue.put(entry)

@@ -1,4 +1,4 @@
-"""What a call comes to, and how a function in callback form says so."""
+"""Outcomes of calls, and the future that a function in callback form completes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """A call came to results.
+    """Outcome of a call with results.
 
     Args:
-        given: the results; or a function that gives them.
-        at: when the call came to them, in seconds of the loop's clock.
-        is_supplied: whether it is a function, to be called on the operator's loop; it may raise.
+        given: the results; or a function that returns them.
+        at: time of the outcome, in seconds of the loop's clock.
+        is_supplied: whether `given` is a function, to be called on the operator's loop; it may
+            raise.
     """
 
     given: Any
@@ -22,13 +23,13 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """A call came to an error.
+    """Outcome of a call with an error.
 
     Args:
-        error: of whatever kind (FAIL-5).
-        at: when the call came to it, in seconds of the loop's clock.
-        by_callback: the call itself raised it, in callback form: it may have completed its record
-            before, and fails the operator all the same (FAIL-1).
+        error: an error of any class (FAIL-5).
+        at: time of the outcome, in seconds of the loop's clock.
+        by_callback: whether a call in callback form itself raised: such an error fails the operator
+            even if the call has completed its record before (FAIL-1).
     """
 
     error: BaseException
@@ -42,13 +43,13 @@ Outcome: TypeAlias = Returned | Raised
 class Completion:
     """The `ResultFuture` of one record, which a function in callback form completes.
 
-    Each completion is a mail, whatever thread it comes from; the first one decides the record
-    (RES-4, RES-5). When the operator is over it does nothing: the client's thread could do
-    nothing about an error (departs from Flink's CO-15).
+    Each completion is a mail, from any thread; the first completion decides the record (RES-4,
+    RES-5). When the operator is over, a completion does nothing: the client's thread could not
+    handle an error (departs from Flink's CO-15).
 
     Args:
         send: sends a mail with an outcome.
-        clock: the loop's.
+        clock: clock of the loop.
     """
 
     def __init__(self, send: Callable[[Outcome], object], clock: Callable[[], float]) -> None:
@@ -60,7 +61,7 @@ class Completion:
         self.send(Returned(results, self.clock()))
 
     def complete_with(self, supplier: Callable[[], Any]) -> None:
-        """Decide the record with what `supplier` returns; it is called on the operator's loop."""
+        """Decide the record with the results of `supplier`, called on the operator's loop."""
         self.send(Returned(supplier, self.clock(), is_supplied=True))
 
     def complete_exceptionally(self, error: BaseException) -> None:

@@ -1,4 +1,4 @@
-"""The consumer's side of an operator: what it takes, in which order, and how it waits."""
+"""The consumer's side of an operator: outputs, their order, and the wait for them."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
 
 
 class Output:
-    """Lets the consumer take what may come out.
+    """Outputs that the consumer takes.
 
     An element leaves the operator in the step in which `__anext__` returns it, not earlier. So a
-    consumer that gives up waiting loses nothing (END-9), and what it has not got is in the next
-    snapshot (SNAP-2).
+    consumer that gives up waiting loses nothing (END-9), and elements that it has not taken are in
+    the next snapshot (SNAP-2).
 
     Args:
-        queue: what was admitted.
-        task: that lets elements in; it is told when it may go on.
+        queue: admitted elements.
+        task: task that reads on when elements have left.
     """
 
     def __init__(self, queue: ElementQueue, task: StreamTask) -> None:
         self.queue = queue
         self.task = task
-        self.ahead: deque[Element] = deque()  # what overtakes the queue
+        self.ahead: deque[Element] = deque()  # elements that overtake the queue
         self.news: anyio.Event | None = None
         self.error: BaseException | None = None
-        self.traceback: TracebackType | None = None  # of the error, before anybody read it
+        self.traceback: TracebackType | None = None  # of the error, before its first read
         self.finished = self.is_cut = self.told = self.interrupted = False
         self.is_withheld = False
         self.home: HomeLoop | None = None  # the loop that has entered the operator
@@ -47,12 +47,12 @@ class Output:
         return self
 
     async def __anext__(self) -> Element:
-        """Return the next element; wait for it if there is none.
+        """Return the next element; wait for it if necessary.
 
         Raises:
-            StopAsyncIteration: there will be none (END-7).
+            StopAsyncIteration: the output has ended (END-7).
             RuntimeError: another task is waiting here, or another event loop reads.
-            BaseException: what the operator ended with, the same object each time (FAIL-6).
+            BaseException: the operator's error, the same object each time (FAIL-6).
         """
         if self.home is not None:
             self.home.require("read")
@@ -61,7 +61,7 @@ class Output:
         while True:
             if self.is_cut:
                 if self.is_interrupted:
-                    await anyio.lowlevel.checkpoint_if_cancelled()  # as its consumer mostly is
+                    await anyio.lowlevel.checkpoint_if_cancelled()  # Its consumer mostly is.
                 self.raise_end()
             element = self.take()
             if element is not None:
@@ -75,9 +75,9 @@ class Output:
         return self.task.statistics()
 
     def request_snapshot(self, checkpoint_id: int) -> None:
-        """Put a Snapshot out as the next output, whether there is room or not (SNAP-8, SNAP-9).
+        """Emit a Snapshot as the next output, with or without room (SNAP-8, SNAP-9).
 
-        After a failure or the end nothing happens.
+        After a failure or the end it has no effect.
         """
         if not self.is_over:
             self.put_first(self.task.snapshot(checkpoint_id))
@@ -86,18 +86,18 @@ class Output:
 
     @property
     def overtakers(self) -> int:
-        """How much of the input waits for the consumer and takes no slot: it has overtaken."""
+        """Number of input elements that have overtaken the queue, and wait without a slot."""
         return sum(not _is_requested(element) for element in self.ahead)
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing comes out any more: the end was told, or settled in the middle."""
+        """Whether the output has ended: it was cut, or the consumer has received the end."""
         return self.is_cut or self.told
 
     def take(self) -> Element | None:
-        """Take what overtakes, or what the queue gives; None if there is nothing now.
+        """Take the next overtaking element or output of the queue; None if none is ready.
 
-        Results of one record come out with nothing between them (ELEM-5, SNAP-6).
+        Results of one record come out without other elements between them (ELEM-5, SNAP-6).
         """
         if self.is_withheld:
             return None
@@ -108,7 +108,7 @@ class Output:
         return element
 
     def put_ahead(self, element: Element) -> None:
-        """Let `element` overtake the queue, behind what overtook it before."""
+        """Let `element` overtake the queue, after earlier overtaking elements."""
         self.ahead.append(element)
         self.tell()
 
@@ -118,29 +118,29 @@ class Output:
         self.tell()
 
     def finish(self, error: BaseException | None) -> None:
-        """End, with `error` if there is one, as soon as everything was taken."""
+        """End the output, possibly with `error`, when all elements have been taken."""
         self.finished = True
         self.end_with(error)
         self.tell()
 
     def cut(self, error: BaseException | None) -> None:
-        """End, with `error` if there is one, whatever was not taken; an end once told stays."""
+        """End the output at once, possibly with `error`; an end that was received stays."""
         if not self.is_over and self.error is None:
             self.end_with(error)
         self.is_cut = True
         self.tell()
 
     def withhold(self) -> None:
-        """Let nothing more be taken, as something ends the program; its consumer is not told yet.
+        """Emit nothing more, as an error ends the program; the consumer receives the error later.
 
-        What is cancelled may clean up for long, and the consumer read on meanwhile (FAIL-3).
+        Cancelled calls may clean up for long, and the consumer may read meanwhile (FAIL-3).
         """
         self.is_withheld = True
 
     def interrupt(self) -> None:
-        """End, because the operator is cancelled from outside, or something ends the program.
+        """End the output, because of a cancellation from outside, or an error for the program.
 
-        So is the consumer as a rule; one that shields itself must not wait for ever.
+        The consumer is usually cancelled, too; a consumer with a shield must not wait for ever.
         """
         if not self.is_over:
             text = "the operator was cancelled from outside, and its consumer reads on"
@@ -148,23 +148,23 @@ class Output:
             self.interrupted = True
 
     def leave(self, error: BaseException | None = None) -> None:
-        """End as the context is left, with `error` if there is one; an earlier end stays."""
+        """End the output on leaving the context, possibly with `error`; an earlier end stays."""
         if self.interrupted:
             self.end_with(error)
         self.cut(error)
 
     def end_with(self, error: BaseException | None) -> None:
-        """Note what the consumer gets in the end: this error, or none."""
+        """Set the error that the consumer receives at the end; None for a plain end."""
         self.error = error
         self.traceback = None if error is None else error.__traceback__
 
     def tell(self) -> None:
-        """Have a waiting consumer look again."""
+        """Wake a waiting consumer."""
         if self.news is not None:
             self.news.set()
 
     async def wait_for_news(self) -> None:
-        """Wait until there may be something to take."""
+        """Wait until an element may be ready."""
         self.news = news = anyio.Event()
         try:
             await news.wait()
@@ -173,11 +173,11 @@ class Output:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether a consumer that reads on learns that nobody works for it any more."""
+        """Whether a read raises the error of an interrupted operator."""
         return self.interrupted and self.error is not None
 
     def raise_end(self) -> None:
-        """Tell the consumer how it ended."""
+        """Raise the error of the end, or StopAsyncIteration."""
         self.told = True
         if self.error is None:
             raise StopAsyncIteration
@@ -186,5 +186,5 @@ class Output:
 
 
 def _is_requested(element: Element) -> bool:
-    """Whether it is a snapshot that the consumer asked for; a barrier asked for the others."""
+    """Return whether it is a snapshot that was requested on demand, not by a barrier."""
     return isinstance(element, Snapshot) and element.read is not None

@@ -1,4 +1,4 @@
-"""What an operator is put together from, and the function that opens it."""
+"""Classes of the operator's parts, and the function that opens an operator."""
 
 from collections.abc import AsyncIterable, Mapping
 from types import MappingProxyType
@@ -34,27 +34,27 @@ QUEUES: Mapping[Mode, type[ElementQueue]] = MappingProxyType(
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """The classes of the collaborators. A variation of the operator names another for one of them.
+    """Classes of the parts. A variation of the operator replaces some of them.
 
     Args:
-        stream: opens and leaves all that.
-        task: runs the mailbox, and feeds the operator.
-        mailbox: what happens elsewhere, as mails.
-        processor: the loop over mails and input.
+        stream: opens and leaves the operator.
+        task: runs the mailbox, and passes the input to the operator.
+        mailbox: queue of mails.
+        processor: loop over mails and input.
         source: reads the input.
-        operator: admits elements, and lets out what is decided.
+        operator: admits elements.
         handler: decides one record, by attempts and deadline.
-        attempt: calls the function.
-        gathering: has attempts share calls, where the function is called in batches.
+        attempt: calls the function for one record.
+        gathering: collects attempts for batches.
         batch: calls the function for a batch.
-        cache: keeps what calls give, where it is kept.
+        cache: keeps results by key.
         load: calls the function for a key.
-        gate: has calls wait until all limits have room for them.
-        cancelled: tells which cancelled calls are abandoned.
-        timers: for deadlines.
-        keys: which records wait for their keys, in key-ordered mode.
-        queues: what is admitted, for each mode.
-        output: what the consumer takes from.
+        gate: lets calls wait until all limits have room for them.
+        cancelled: finds cancelled calls that are abandoned.
+        timers: fires deadlines, limits and back-offs.
+        keys: lets records wait for their keys, in key-ordered mode.
+        queues: queue of admitted elements, for each mode.
+        output: the consumer's side.
     """
 
     stream: type[ResultStream] = ResultStream
@@ -78,14 +78,14 @@ class Parts(Struct, frozen=True, kw_only=True):
 
 
 REFERENCE = Parts()
-"""The reference itself."""
+"""The parts of the reference operator."""
 
 
 def open_with(parts: Parts = REFERENCE) -> OpenOperator:
-    """Return the function that opens operators of given parts.
+    """Return a function that opens operators with these parts.
 
     Args:
-        parts: those of the reference, or others for some of them.
+        parts: parts of the operators.
     """
 
     def open_operator(

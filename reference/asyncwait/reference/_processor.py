@@ -1,12 +1,13 @@
-"""The processor: the loop that runs the mails, and in between what it is there for.
+"""The processor: the loop that runs the mails and the default action.
 
 Each round (Flink's MB-23):
 
-    1. a batch: all mails that are there now, and urgent ones that come meanwhile
-    2. while the default action is suspended: one mail after the other, and wait for more
+    1. a batch: all waiting mails, and urgent mails that arrive meanwhile
+    2. while the default action is suspended: one mail after the other, with waits for more
     3. the default action, once
 
-So neither starves: a mail that sends itself again is in the next batch (FLINK-14304).
+So neither mails nor the action starve: a mail that sends itself again runs in the next batch
+(FLINK-14304).
 """
 
 import threading
@@ -34,14 +35,14 @@ class Suspension:
     """A default action that is suspended.
 
     Args:
-        lift: makes the action run again, if it is this suspension that keeps it.
+        lift: makes the action run again, if this suspension is the present one.
     """
 
     def __init__(self, lift: Callable[["Suspension"], None]) -> None:
         self._lift = lift
 
     def resume(self) -> None:
-        """Let the action run again. For any thread; a stale one does nothing (Flink's MB-26)."""
+        """Let the action run again. For any thread; a second call does nothing (Flink's MB-26)."""
         self._lift(self)
 
 
@@ -49,9 +50,9 @@ class MailboxProcessor:
     """A mailbox and its loop, for the task that makes it.
 
     Args:
-        loop: runs the caller.
-        default_action: what to do when there is no mail; it is given the processor, to steer it.
-        mailbox: whose mails to run; a new one if left out.
+        loop: event loop that runs the caller.
+        default_action: work between the mails; a function of the processor.
+        mailbox: mailbox of the mails to run; a new mailbox by default.
     """
 
     executor_class: ClassVar[type[MailboxExecutor]] = MailboxExecutor
@@ -71,11 +72,11 @@ class MailboxProcessor:
 
     @property
     def mailbox(self) -> TaskMailbox:
-        """Its mails."""
+        """Mailbox of the loop."""
         return self._mailbox
 
     def executor(self, priority: int) -> MailboxExecutor:
-        """Return the mailbox as a part of the operator with `priority` sees it."""
+        """Return access to the mailbox for a part of the operator with `priority`."""
         return self.executor_class(self._mailbox, priority, lambda: self._suspension is not None)
 
     def metrics(self) -> MailboxMetrics:
@@ -87,7 +88,7 @@ class MailboxProcessor:
     async def run(self) -> None:
         """Run the loop until `suspend`, `all_actions_completed` or an error ends it.
 
-        What a mail or the default action raises leaves it as it is (Flink's MB-28).
+        Errors of a mail or of the default action leave it unchanged (Flink's MB-28).
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -105,7 +106,7 @@ class MailboxProcessor:
                 await self._run_default_action()
 
     async def _run_while_suspended(self) -> None:
-        """Run mails, and wait for more, until the default action may run or the loop is to end."""
+        """Run mails, and wait for more, until the default action may run or the loop ends."""
         while self._goes_on_suspended():
             if self._mailbox.create_batch():
                 self._run_batch(self._goes_on_suspended)
@@ -139,7 +140,7 @@ class MailboxProcessor:
     # Steering it
 
     def suspend_default_action(self) -> Suspension:
-        """Have the default action not run until it is resumed (Flink's MB-26).
+        """Stop running the default action until it is resumed (Flink's MB-26).
 
         Raises:
             RuntimeError: it is suspended already, or this is another thread.
@@ -164,7 +165,7 @@ class MailboxProcessor:
             self._suspension = None
 
     def suspend(self) -> None:
-        """End this run of the loop; `run` goes on with what is left. For any thread (MB-27)."""
+        """End this run of the loop; `run` continues from there. For any thread (MB-27)."""
         self._send_if_open(self._stop, "suspend")
 
     def all_actions_completed(self) -> None:
@@ -178,7 +179,7 @@ class MailboxProcessor:
         self._is_completed = self._is_stopped = True
 
     def report_error(self, error: BaseException) -> None:
-        """Have the loop raise `error`, ahead of what waits. For any thread (Flink's MB-29).
+        """Let the loop raise `error`, before the waiting mails. For any thread (Flink's MB-29).
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -190,9 +191,9 @@ class MailboxProcessor:
         self._control.execute(fail, urgent=True, description=lambda: f"report {shown(error)}")
 
     def _send_if_open(self, run: Callable[[], object], description: str) -> None:
-        """Have `run` run ahead of what waits; if the mailbox is not open, it is mostly too late.
+        """Send an urgent mail if the mailbox is open; else mostly do nothing.
 
-        A loop that goes on over a quiesced mailbox is still to be steered by its own mails.
+        Mails of a quiesced mailbox can still steer its loop: in the loop's thread, call `run`.
         """
         try:
             self._control.execute(run, urgent=True, description=description)
@@ -204,18 +205,18 @@ class MailboxProcessor:
     # The end
 
     def prepare_close(self) -> None:
-        """Refuse new mails; those inside still run (Flink's MB-30)."""
+        """Refuse new mails; waiting mails still run (Flink's MB-30)."""
         self._mailbox.quiesce()
 
     def drain(self) -> None:
-        """Run the mails that are there, once; what one raises is raised, and the others stay."""
+        """Run the waiting mails once; the first error is raised, and the other mails remain."""
         self._mailbox.create_batch()
         self._run_batch(lambda: True)
 
     def close(self) -> None:
-        """Close the mailbox; what nobody ran is dropped, and its futures are cancelled."""
+        """Close the mailbox, drop the remaining mails, and cancel their futures."""
         self._mailbox.close()
 
 
 def _look_again() -> None:
-    """Do nothing: that there was a mail makes the loop look again at what it waits for."""
+    """Do nothing: the mail itself makes the loop check its suspension again."""

@@ -1,4 +1,4 @@
-"""What was admitted and is not gone yet, and which of it may come out next."""
+"""Queues of admitted elements; each mode has its own choice of the next output."""
 
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
@@ -12,13 +12,13 @@ from asyncwait.spec.snapshots import Stored
 
 @dataclass(slots=True, eq=False)
 class RecordEntry:
-    """A record in the queue, and what comes out of it.
+    """A record in the queue, and its outputs.
 
     Args:
         element: the record as it was read; a snapshot holds this, never the outputs (SNAP-3).
-        outputs: what comes out, once that is decided; None before.
-        begun: whether some of that was taken. It keeps its slot, and is in no snapshot: the rest
-            comes out before that.
+        outputs: outputs of the decided record; None before the decision.
+        begun: whether some outputs were taken. Then the record keeps its slot, but no snapshot
+            holds it: the other outputs precede the snapshot.
     """
 
     element: Record
@@ -28,12 +28,12 @@ class RecordEntry:
 
 @dataclass(slots=True, eq=False)
 class FenceEntry:
-    """A watermark or status in the queue: nothing crosses it. It is decided from birth.
+    """A watermark or status in the queue, which no record crosses; it is decided on admission.
 
     Args:
         element: the watermark or status.
-        outputs: the same.
-        begun: never.
+        outputs: the element itself.
+        begun: always False.
     """
 
     element: Watermark | WatermarkStatus
@@ -45,12 +45,12 @@ Entry: TypeAlias = RecordEntry | FenceEntry
 
 
 class ElementQueue(ABC):
-    """The queue of an operator; for each mode there is one.
+    """The queue of an operator; each mode has a subclass.
 
     Args:
-        capacity: how many entries it has room for.
-        on_room: told when there is more room.
-        max_held: how many decided entries take none.
+        capacity: number of entries with room.
+        on_room: called when room is free.
+        max_held: number of decided entries that take no room.
     """
 
     def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
@@ -58,44 +58,38 @@ class ElementQueue(ABC):
         self.on_room = on_room
         self.max_held = max_held
         self.decided = 0
-        """How many of the entries are decided."""
+        """Number of decided entries."""
         self.records = 0
-        """How many of the entries are records."""
+        """Number of records among the entries."""
         self.called: OrderedDict[Entry, float] = OrderedDict()
-        """When the function was called for records first, in seconds of the loop's clock.
-
-        The one that was called first stands in front.
-        """
+        """Times of the first calls of records, in seconds of the loop's clock, oldest first."""
         self.most_records = self.most_held = 0
 
     @abstractmethod
     def __len__(self) -> int:
-        """Count the entries, decided or not, all or a part of them: each takes a slot (CAP-1)."""
+        """Return the number of entries, also of entries with some outputs taken (CAP-1)."""
 
     @abstractmethod
     def __iter__(self) -> Iterator[Entry]:
-        """Go through the entries, in input order."""
+        """Iterate over the entries, in input order."""
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is to be put in: that counts all that is not gone (CAP-1).
-
-        But for some that are decided (HOLD-1, HOLD-3).
-        """
+        """Whether no room is left: `max_held` decided entries take none (CAP-1, HOLD-1, HOLD-3)."""
         return len(self) - min(self.decided, self.max_held) >= self.capacity
 
     @property
     def held(self) -> int:
-        """How many of the records are decided; all else that is there is decided from birth."""
+        """Number of decided records; all other decided entries are fences."""
         return self.decided - (len(self) - self.records)
 
     @property
     def oldest(self) -> float | None:
-        """When the function was called for the record that it was called for first."""
+        """Time of the first call of the oldest called record; None without a called record."""
         return next(iter(self.called.values()), None)
 
     def put(self, entry: Entry) -> None:
-        """Add an entry behind all others."""
+        """Append an entry."""
         self.records += isinstance(entry, RecordEntry)
         self.most_records = max(self.records, self.most_records)
         self.decided += entry.outputs is not None
@@ -111,23 +105,23 @@ class ElementQueue(ABC):
 
     @abstractmethod
     def make_ready(self, entry: RecordEntry) -> None:
-        """Let `entry` come out in its turn."""
+        """Let `entry` come out at its place in the order."""
 
     @abstractmethod
     def peek_ready(self) -> Entry | None:
-        """Return the entry that may come out next, and leave it; None if none may."""
+        """Return the entry that comes out next, without removing it; None if none is ready."""
 
     def remove(self, entry: Entry) -> None:
-        """Remove an entry that may come out next, as it is gone."""
+        """Remove a ready entry, all of whose outputs have been taken."""
         self.records -= isinstance(entry, RecordEntry)
         self.decided -= 1
         self.called.pop(entry, None)
         self.on_room()
 
     def take(self) -> Element | None:
-        """Take the next output, and with its last one an entry is gone. None if there is none.
+        """Take the next output; None if none is ready. The last output of an entry removes it.
 
-        Results of one record come out with nothing between them (ELEM-5).
+        Results of one record come out without other elements between them (ELEM-5).
         """
         self.drop_empty()
         entry = self.peek_ready()
@@ -141,27 +135,27 @@ class ElementQueue(ABC):
         return element
 
     def drop_empty(self) -> None:
-        """Free the slots of records without results, in their turn: nobody takes them (RES-2)."""
+        """Remove ready records without results, which have no outputs to take (RES-2)."""
         while (entry := self.peek_ready()) is not None and not entry.outputs:
             self.remove(entry)
 
     @property
     def begun(self) -> bool:
-        """Whether a record was taken in part, whose other results come next."""
+        """Whether some outputs of the next record were taken, so that its others come next."""
         entry = self.peek_ready()
         return entry is not None and entry.begun
 
     def elements(self) -> Iterator[Stored]:
-        """Go through what was put in and has not come out, in input order (SNAP-4).
+        """Iterate over the elements for a snapshot, in input order (SNAP-4).
 
-        Flink stores a segment in arbitrary order (its SN-3), so that a snapshot of one mode can't
-        be restored in the other.
+        Flink stores a segment in arbitrary order (its SN-3), so that another mode can't restore a
+        snapshot of the unordered mode.
         """
         return (entry.element for entry in self if not entry.begun)
 
 
 class OrderedQueue(ElementQueue):
-    """Everything comes out in the order in which it went in (ORD-1, WM-1, WM-2)."""
+    """Entries come out in input order (ORD-1, WM-1, WM-2)."""
 
     def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
         super().__init__(capacity, on_room, max_held)
@@ -174,21 +168,21 @@ class OrderedQueue(ElementQueue):
         return iter(self.entries)
 
     def put(self, entry: Entry) -> None:
-        """Add an entry behind all others."""
+        """Append an entry."""
         super().put(entry)
         self.entries.append(entry)
 
     def make_ready(self, entry: RecordEntry) -> None:
-        """Do nothing: a decided record waits for its turn where it stands."""
+        """Do nothing: a decided record waits at its place in the order."""
 
     def peek_ready(self) -> Entry | None:
-        """Return the first entry if it is decided, and leave it (ORD-2)."""
+        """Return the first entry if it is decided, without removing it (ORD-2)."""
         if self.entries and self.entries[0].outputs is not None:
             return self.entries[0]
         return None
 
     def remove(self, entry: Entry) -> None:
-        """Remove the first entry, as it is gone."""
+        """Remove the first entry, all of whose outputs have been taken."""
         self.entries.remove(entry)
         super().remove(entry)
 
@@ -198,9 +192,9 @@ class Segment:
     """The records between two fences, or one fence alone.
 
     Args:
-        is_fence: whether it is the latter.
-        entries: those that have not come out, in input order; a set that keeps its order.
-        ready: the decided ones among them, in the order in which they come out.
+        is_fence: whether it is a fence.
+        entries: entries of the segment, in input order; a dict as an ordered set.
+        ready: decided entries, in the order of their output.
     """
 
     is_fence: bool
@@ -209,10 +203,10 @@ class Segment:
 
 
 class UnorderedQueue(ElementQueue):
-    """Records come out as they are decided, but nothing crosses a watermark or a status.
+    """Records come out as they are decided, but no record crosses a watermark or a status.
 
-    The stream is cut into segments at those fences. Only the first segment gives anything out,
-    and it must be empty before the next one may (WM-1, WM-2, WM-5).
+    Fences divide the stream into segments. Outputs come from the first segment only, which must be
+    empty before the next segment follows (WM-1, WM-2, WM-5).
     """
 
     def __init__(self, capacity: int, on_room: Callable[[], object], max_held: int = 0) -> None:
@@ -236,9 +230,9 @@ class UnorderedQueue(ElementQueue):
             segment.ready.append(entry)
 
     def make_ready(self, entry: RecordEntry) -> None:
-        """Let a record come out behind those of its segment that were decided before it (ORD-3).
+        """Let a record come out after earlier decided records of its segment (ORD-3).
 
-        One without outputs goes ahead: its slot is free, and nobody has to take it (RES-2).
+        A record without outputs goes first, so that its slot is freed at once (RES-2).
         """
         ready = self.segment_of[entry].ready
         if entry.outputs:
@@ -247,20 +241,20 @@ class UnorderedQueue(ElementQueue):
             ready.insert(1 if ready and ready[0].begun else 0, entry)
 
     def peek_ready(self) -> Entry | None:
-        """Return the first decided entry of the first segment, and leave it."""
+        """Return the first decided entry of the first segment, without removing it."""
         if self.segments and self.segments[0].ready:
             return self.segments[0].ready[0]
         return None
 
     def segment_for(self, entry: Entry) -> Segment:
-        """Return the segment that an entry belongs to: the last, or a new one."""
+        """Return the segment for an entry: the last segment, or a new segment."""
         is_fence = isinstance(entry, FenceEntry)
         if not self.segments or self.segments[-1].is_fence or is_fence:
             self.segments.append(Segment(is_fence))
         return self.segments[-1]
 
     def remove(self, entry: Entry) -> None:
-        """Remove an entry of the first segment, as it is gone."""
+        """Remove an entry of the first segment, all of whose outputs have been taken."""
         segment = self.segment_of.pop(entry)
         segment.ready.remove(entry)
         del segment.entries[entry]
@@ -270,8 +264,8 @@ class UnorderedQueue(ElementQueue):
 
 
 class KeyOrderedQueue(UnorderedQueue):
-    """Records come out as they are decided, as in unordered mode, and so in the order of a key.
+    """Records come out as they are decided, as in unordered mode, in input order for each key.
 
-    Of one key a record is called only when the one before it is decided (KEY-1), and what was
-    decided first comes out first: that keeps the order of the key (KEY-2).
+    A record is called only when the previous record of its key is decided (KEY-1), and records come
+    out in the order of their decisions: so the order within a key is kept (KEY-2).
     """

@@ -1,4 +1,4 @@
-"""Reading the input, never more than one element ahead of what has found room."""
+"""Reading of the input, never more than one element ahead of the admitted elements."""
 
 from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
@@ -12,20 +12,20 @@ from asyncwait.toolkit import SourceTask
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The input has ended: well, or with `error`."""
+    """End of the input, with or without an error."""
 
     error: BaseException | None = None
 
 
 class SourceReader(SourceTask):
-    """Takes elements from the source, each one when the last one has found room (CAP-3).
+    """Takes elements from the source, each when the previous element has room (CAP-3).
 
-    The first element is wanted when all that was stored has found room.
+    It takes the first element when all restored elements have room.
 
     Args:
         elements: the input.
-        on_element: told of an element in the step in which it was taken.
-        on_end: told of the end.
+        on_element: called with an element in the step in which the element is taken.
+        on_end: called with the end.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class SourceReader(SourceTask):
         self.wanted.set()
 
     def stop(self) -> None:
-        """Read no further, and give up the source if it is being asked (END-11)."""
+        """Read no further, and cancel a waiting read of the source (END-11)."""
         self.wanted.set()
         super().stop()
 
     async def take(self, element: Element) -> None:
-        """Pass an element on, and wait until it has found room."""
+        """Pass an element on, and wait until it has room."""
         self.wanted = anyio.Event()
         self.on_element(element)
         if self.stopped:
@@ -59,7 +59,7 @@ class SourceReader(SourceTask):
         try:
             await self.until_wanted()
         except anyio.get_cancelled_exc_class():
-            # Perhaps by a scope of the source's own. If it is by the operator's end, that is told.
+            # A scope of the source itself may have cancelled this task; `stop` ends the wait, too.
             with anyio.CancelScope(shield=True):
                 await self.until_wanted()
 

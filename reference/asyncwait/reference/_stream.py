@@ -1,4 +1,4 @@
-"""How an operator is opened and left.
+"""Opening and leaving of an operator.
 
 enter ── open() ── the task runs ── leave ── close()
 """
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
 
 class ResultStream(OperatorContext["Output"]):
-    """The context manager that opens an operator; what it gives are the results.
+    """The context manager that opens an operator, and returns its results.
 
     Args:
-        parts: the classes that the operator is put together from.
+        parts: classes of the operator's parts.
         config: mode, capacity, timeout.
         fn: the user's function.
         elements: the input.
-        restore: what an earlier operator had in flight.
+        restore: snapshot of an earlier operator.
 
     Raises:
-        InvalidConfig: an argument is not what it should be.
+        InvalidConfig: an argument is invalid.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class ResultStream(OperatorContext["Output"]):
         self.task = self.parts.task(
             self.parts, self.config, self.function, self.elements, self.stored
         )
-        self.stored = ()  # emitted one day, and not to be kept
+        self.stored = ()  # This object must not keep the elements alive.
 
     async def open(self) -> None:
         await self.task.operator.open()

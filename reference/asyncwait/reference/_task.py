@@ -1,4 +1,4 @@
-"""The task: runs the mailbox, and feeds the operator whatever arrives.
+"""The task: runs the mailbox, and passes the input to the operator.
 
 restore ── process input ── drain ── finish ── settle ──┬── stop
                     an error, from anywhere ── fail ────┘
@@ -26,31 +26,25 @@ if TYPE_CHECKING:
 
 
 class InputStatus(Enum):
-    """What there is to process (Flink's MB-31)."""
+    """State of the input (Flink's MB-31)."""
 
     MORE_AVAILABLE = "more available"
     NOTHING_AVAILABLE = "nothing available"
     END_OF_DATA = "end of data"
-    """All was read; some of it may be in flight."""
+    """All input has been read and has left the queue; the output can end."""
     END_OF_INPUT = "end of input"
-    """All of it is gone, too."""
+    """The output has ended, and no cancelled call is in doubt."""
 
 
 class StreamTask:
-    """One task runs the mailbox, and whatever happens elsewhere reaches it as a mail.
-
-    A call ends, a timer fires, an element is read, the consumer takes one. The consumer takes
-    elements in its own task, on the same loop, in one step; so no two steps overlap.
-
-    As in Flink, processing input is the default action of the mailbox. It is suspended while there
-    is no input, and while there is no room for it.
+    """The one task of an operator; the docstring of `asyncwait.reference` explains it.
 
     Args:
-        parts: the classes of the collaborators.
+        parts: classes of the other parts.
         config: mode, capacity, timeout.
-        function: the user's.
+        function: parts of the user's function.
         elements: the input.
-        stored: what comes before the input.
+        stored: restored elements, which precede the input.
     """
 
     def __init__(
@@ -64,8 +58,8 @@ class StreamTask:
         loop = running_loop()
         self.clock = loop.time
         self.config = config
-        self.stored = stored  # until it is restored
-        self.backlog: deque[Element] = deque()  # taken or restored, and not admitted
+        self.stored = stored  # until `restore`
+        self.backlog: deque[Element] = deque()  # elements read or restored, and not admitted
         self.end: End | None = None  # of the input, once it has ended
         self.read = 0
         self.suspension: Suspension | None = None  # of the default action
@@ -109,12 +103,12 @@ class StreamTask:
             await self.run()
 
     def cancel(self) -> None:
-        """End it, wherever it waits, and not whoever waits for it."""
+        """Cancel this task, but not the task that waits for its end."""
         self.life.shield = True  # see `JoinableTasks`
         self.life.cancel()
 
     async def run(self) -> None:
-        """Run from the first stored element until everything is gone, or until a failure."""
+        """Run from the first restored element to the end of the output, or until a failure."""
         interruption: BaseException | None = None
         try:
             async with self.tasks:
@@ -131,33 +125,33 @@ class StreamTask:
                     interruption = error
                 finally:
                     self.stop()
-        finally:  # A task may have been interrupted, or cancelled, in the same instant, too.
+        finally:  # Another task may have been interrupted, or cancelled, in the same instant.
             if interruption is not None:
                 self.output.interrupt()
-                raise interruption  # In a group asyncio would not let it out.
+                raise interruption  # asyncio does not pass an interruption on inside a group.
 
     async def work(self) -> None:
-        """Do all that there is to do, until it is over."""
+        """Restore, and run the mailbox until the end."""
         self.restore()
         await self.processor.run()
 
     def restore(self) -> None:
-        """File what was stored before any new input, as if it were just read (REST-1).
+        """Put the restored elements into the backlog before any new input (REST-1).
 
-        If it is more than there is room for, it waits for room like any other (REST-4).
+        They wait for room like any other element (REST-4).
         """
         self.backlog.extend(self.stored)
         self.stored = ()
         self.let_read()
 
     def process_input(self, controller: object) -> None:  # noqa: ARG002 - the loop gives it
-        """Process one element, the default action; suspend it where there is nothing to do.
+        """Process one element as the default action, or suspend the action.
 
-        The loop lets others run after each: so a call has begun before the next is started, also
-        on trio, which runs new tasks in any order (ORD-4).
+        Other tasks run after each element: so each call begins before the next call is started,
+        also on trio, which runs new tasks in any order (ORD-4).
 
-        Nothing that takes a slot is begun unless there is one, so that whoever waits for room is
-        not in the middle of anything (Flink's BP-10).
+        An element that needs a slot waits in the backlog until a slot is free, so that no
+        processing is ever interrupted by a wait for room (Flink's BP-10).
         """
         match self.input_status():
             case InputStatus.MORE_AVAILABLE if self.is_back_pressured():
@@ -173,7 +167,7 @@ class StreamTask:
                 self.processor.all_actions_completed()
 
     def input_status(self) -> InputStatus:
-        """Return what there is to process now."""
+        """Return the present state of the input."""
         if self.backlog and not self.is_stopped:
             return InputStatus.MORE_AVAILABLE
         if self.end is None and not self.is_stopped:
@@ -185,11 +179,11 @@ class StreamTask:
         return InputStatus.END_OF_INPUT if settled else InputStatus.NOTHING_AVAILABLE
 
     def is_back_pressured(self) -> bool:
-        """Whether the next element needs a slot, and there is none."""
+        """Return whether the next element needs a slot, and no slot is free."""
         return isinstance(self.backlog[0], Stored) and self.queue.is_full
 
     def is_drained(self) -> bool:
-        """Whether everything in flight is decided and gone (END-1)."""
+        """Return whether no record is in flight, except records that lack budget (END-1)."""
         gate = self.operator.gate
         return len(self.queue) == 0 or (gate is not None and gate.is_drained())
 
@@ -199,15 +193,15 @@ class StreamTask:
         return self.operator.gate is not None and self.operator.gate.spent is not None
 
     def has_mails(self) -> bool:
-        """Whether something has happened already of which a mail tells, such as a failure."""
+        """Return whether a mail waits, which may report a failure."""
         return self.mailbox.has_mail
 
     def is_settled(self) -> bool:
-        """Whether it is known which cancelled calls are abandoned (TIME-8)."""
+        """Return whether each cancelled call has ended or is abandoned (TIME-8)."""
         return self.operator.cancelled.in_doubt == 0
 
     def nothing_more_comes(self) -> bool:
-        """Whether no record can join those that wait to share a call (BAT-3)."""
+        """Return whether no further record can join the waiting batch (BAT-3)."""
         gathered, queue = self.operator.gathered, self.queue
         assert gathered is not None
         if gathered.some_may_come():
@@ -217,19 +211,19 @@ class StreamTask:
         return queue.is_full and queue.peek_ready() is None and not gathered.running
 
     def suspend(self) -> None:
-        """Do nothing until something happens that may change what there is to do."""
+        """Suspend the default action until `resume`."""
         if self.operator.gathered is not None:
             self.operator.gathered.look()
         self.suspension = self.processor.suspend_default_action()
 
     def resume(self) -> None:
-        """Look again whether there is input to process, and room for it."""
+        """Let the default action run again: input or room may have arrived."""
         if self.suspension is not None:
             self.suspension.resume()
             self.suspension = None
 
     def finish(self) -> None:
-        """End the output as the source has ended: well, or with its error (END-2, FAIL-7)."""
+        """End the output with the error of the source or the budget, if any (END-2, FAIL-7)."""
         gate = self.operator.gate
         if gate is not None and gate.spent is not None:
             left = (each for each in self.in_flight_elements() if isinstance(each, Record))
@@ -238,7 +232,7 @@ class StreamTask:
             self.output.finish(None if self.end is None else self.end.error)
 
     def fail(self, error: BaseException) -> None:
-        """End the output at once; what is finished and not taken stays inside (FAIL-3)."""
+        """End the output at once; finished outputs that were not taken are dropped (FAIL-3)."""
         self.output.cut(error)
 
     def spawn(self, function: Callable[..., object], *args: object) -> None:
@@ -246,7 +240,7 @@ class StreamTask:
         start_task(self.tasks, function, *args)
 
     def stop(self) -> None:
-        """Leave nothing running: no mail, no timer, no call, no reader (END-4)."""
+        """End all mails, timers, calls and the reader (END-4)."""
         self.mailbox.close()
         self.timers.close()
         self.source.stop()
@@ -258,31 +252,31 @@ class StreamTask:
     # Elements
 
     def process(self, element: Element) -> None:
-        """Process an element: the operator does, but for a barrier."""
+        """Process a barrier here, and pass any other element to the operator."""
         if isinstance(element, Barrier | Snapshot):
             self.process_barrier(element)
         else:
             self.operator.process(element)
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        """Take the snapshot that a barrier asks for, waiting for nothing (SNAP-1, SNAP-5).
+        """Take the snapshot that a barrier requests, without a wait (SNAP-1, SNAP-5).
 
-        A Snapshot in place of a barrier is carried along (SNAP-10).
+        A Snapshot in place of a barrier becomes `upstream` of the new snapshot (SNAP-10).
         """
         upstream = barrier if isinstance(barrier, Snapshot) else None
         stored = self.in_flight_elements()
         self.output.put_ahead(Snapshot(barrier.checkpoint_id, stored, upstream=upstream))
 
     def snapshot(self, checkpoint_id: int) -> Snapshot:
-        """Return the snapshot that somebody asks for (SNAP-9)."""
+        """Return a snapshot on demand (SNAP-9)."""
         return Snapshot(checkpoint_id, self.in_flight_elements(), self.read)
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
-        """Return the inputs that were taken and have not come out (SNAP-2, SNAP-3, SNAP-4).
+        """Return the inputs that were read and not emitted (SNAP-2, SNAP-3, SNAP-4).
 
-        Those are what is admitted, and then what waits for room or is still to be restored, if the
-        snapshot is one on request; a barrier has to wait for these. A record that was taken in
-        part is not among them: its other results come out before the snapshot.
+        They are the admitted elements, and for a snapshot on demand also the backlog and elements
+        not restored yet; a barrier waits until these are admitted. A record with some results taken
+        is not included: its other results precede the snapshot.
         """
         waiting = (element for element in self.backlog if isinstance(element, Stored))
         gate = self.operator.gate
@@ -292,7 +286,7 @@ class StreamTask:
     # Input
 
     def on_element(self, element: Element) -> None:
-        """File an element in the step in which it was taken: a snapshot must not miss it."""
+        """Append an element to the backlog in the step of its read, for the sake of snapshots."""
         self.read += 1
         self.backlog.append(element)
         self.resume()
@@ -303,10 +297,10 @@ class StreamTask:
         self.resume()
 
     def let_read(self) -> None:
-        """Let the next element be taken, if the last one has found room (CAP-4).
+        """Let the source read the next element, if the backlog is empty (CAP-4).
 
-        What overtakes takes no slot. If the consumer leaves more of it untaken than there is
-        capacity, nothing is read until it takes some (CAP-6). That is never so while it waits.
+        Overtaking elements take no slot. While more of them than the capacity wait for the
+        consumer, nothing is read (CAP-6); a waiting consumer has taken all of them.
         """
         output = self.output
         if (
@@ -342,10 +336,10 @@ class StreamTask:
 
     @property
     def waiting(self) -> int:
-        """Elements of the source that wait for room.
+        """Number of elements from the source that wait for room: 0 or 1.
 
-        What was restored has found its room before the source is read, and then one is read when
-        the one before has.
+        All restored elements have room before the source is read, and then each element is read
+        when the element before it has room.
         """
         is_one = self.read > 0 and len(self.backlog) > 0
         return int(is_one and isinstance(self.backlog[0], Stored))
@@ -353,5 +347,5 @@ class StreamTask:
     # Mails and tasks
 
     def post(self, run: Callable[[], object]) -> None:
-        """Send a mail; it is of no use once the operator is over."""
+        """Send a mail; the mailbox of a closed operator drops it."""
         self.mailbox.offer(Mail(run))

@@ -1,4 +1,4 @@
-"""Timers over the loop's clock; what they call runs as a mail."""
+"""Timers of the loop's clock; their callbacks run as mails."""
 
 import asyncio
 import math
@@ -15,18 +15,18 @@ Spawn: TypeAlias = Callable[..., Any]
 
 
 class Alarm(Protocol):
-    """Rings once, at the time that was set last."""
+    """Alarm that rings once, at the time that was set last."""
 
     def set(self, when: float) -> None:
         """Ring at `when`, in seconds of the loop's clock, and not at the time set before."""
 
 
 class LoopAlarm:
-    """A timer of the asyncio loop.
+    """Alarm by a timer of the asyncio loop.
 
     Args:
-        call_at: the loop's.
-        ring: called when it is time.
+        call_at: `call_at` of the loop.
+        ring: called at the set time.
     """
 
     def __init__(self, call_at: CallAt, ring: Callable[[], object]) -> None:
@@ -42,11 +42,11 @@ class LoopAlarm:
 
 
 class TaskAlarm:
-    """A task that sleeps, for any loop; it exists as soon as a time was set.
+    """Alarm by a sleeping task, for any loop; the task starts when a time is set.
 
     Args:
         spawn: starts the task.
-        ring: called when it is time.
+        ring: called at the set time.
     """
 
     def __init__(self, spawn: Spawn, ring: Callable[[], object]) -> None:
@@ -74,16 +74,16 @@ class TaskAlarm:
 
 
 Post: TypeAlias = Callable[[Callable[[], object]], Any]
-"""Sends a mail, from any thread; does nothing once the operator is over."""
+"""Sends a mail, from any thread; does nothing after the end of the operator."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timer:
-    """Calls something once.
+    """Timer that fires once.
 
     Args:
-        when: in seconds of the loop's clock.
-        callback: what to run as a mail then.
+        when: time in seconds of the loop's clock.
+        callback: function that runs as a mail then.
     """
 
     when: float
@@ -91,10 +91,10 @@ class Timer:
 
 
 class TimerService:
-    """Fires timers on time, whatever the operator is waiting for (END-8).
+    """Timers of one operator, which fire whatever the operator waits for (END-8).
 
     Args:
-        loop: whose clock counts.
+        loop: event loop of the operator.
         post: sends a mail.
         spawn: starts a task that ends with the operator.
     """
@@ -104,7 +104,7 @@ class TimerService:
         self.post = post
         self.timers: dict[Timer, None] = {}  # a set that keeps the order of registration
         self.rings_at = math.inf
-        self.earliest = math.inf  # no timer is due before
+        self.earliest = math.inf  # no timer is due earlier
         self.alarm = self.alarm_of(loop, spawn)
 
     def __len__(self) -> int:
@@ -115,11 +115,11 @@ class TimerService:
         return self.loop.time()
 
     def register(self, when: float, callback: Callable[[], object]) -> Timer:
-        """Have `callback` run as a mail as soon as the clock shows `when`.
+        """Register a timer, whose callback runs as a mail when the clock shows `when`.
 
         Args:
-            when: in seconds of the loop's clock; infinite for never.
-            callback: what to run.
+            when: time in seconds of the loop's clock; infinity for never.
+            callback: function to run.
         """
         timer = Timer(when, callback)
         self.timers[timer] = None
@@ -129,17 +129,17 @@ class TimerService:
         return timer
 
     def cancel(self, timer: Timer) -> None:
-        """Have `timer` never fire, also if the alarm has rung for it and its mail is on the way.
+        """Cancel `timer`, even if the alarm has rung for it and its mail waits.
 
-        The alarm stays, may ring for nothing, and is set anew then: nearly every record cancels
-        its deadline, and hardly ever before an earlier one has passed.
+        The alarm stays, may ring without a due timer, and is then set anew: nearly every record
+        cancels its deadline, so setting the alarm each time would cost more.
         """
         self.timers.pop(timer, None)
 
     def run_before(self, time: float) -> None:
-        """Run what was due before a time, although the alarm may not have rung for it.
+        """Run the timers that were due before a time, even if the alarm has not rung for them.
 
-        If the loop was blocked, what happened later may come to be looked at first.
+        After the loop was blocked, a mail of a later event may run before the alarm's mail.
         """
         if self.earliest < time:
             self.run_due([timer for timer in self.timers if timer.when < time])
@@ -156,7 +156,7 @@ class TimerService:
         self.set_alarm(min(later, default=math.inf))
 
     def run_due(self, due: list[Timer]) -> None:
-        """Call back all timers that are due, the earliest first."""
+        """Run the callbacks of due timers, the earliest first."""
         for timer in sorted(due, key=lambda timer: timer.when):
             if timer in self.timers:  # an earlier one may have cancelled it
                 del self.timers[timer]

@@ -1,4 +1,4 @@
-"""What is true of every asynchronous stream operator: elements, parameters, contract, rules."""
+"""Specification of every asynchronous stream operator: elements, configuration, contract, rules."""
 
 from asyncwait.spec._config import Mode, OperatorConfig, Retry, RetryAfter
 from asyncwait.spec._elements import (

@@ -1,4 +1,4 @@
-"""How an operator is configured: modes, capacity, times; whether a call is repeated, and when."""
+"""Configuration of an operator: mode, capacity, times, and the repetition of calls."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,18 +21,18 @@ from asyncwait.spec.limits import InFlight, Limit, require_limits
 
 
 class RetryAfter(AsyncWaitError):
-    """Raised by a call that is to be repeated: when the next attempt may begin.
+    """Error by which a call asks for another attempt, and says when that attempt may begin.
 
-    It sets that one back-off, whatever `Retry` says of errors and back-offs, as long as attempts
-    are left. Without a `Retry`, and after the last attempt, it is an error like any other. A
-    function that is `on_error` may answer an error with it, too.
+    While attempts are left, it sets the next back-off, whatever `Retry` says about errors and
+    back-offs. Without a `Retry`, and after the last attempt, it is an error like any other. A
+    function given as `on_error` may answer an error with a `RetryAfter`, too.
 
     Args:
-        seconds: from now on; 0 for at once.
-        at_least: whether the back-off of `Retry` counts if it is longer.
+        seconds: seconds from now; 0 for at once.
+        at_least: whether the back-off of `Retry` applies if it is longer.
 
     Raises:
-        InvalidConfig: that is no number of seconds, or less than 0.
+        InvalidConfig: `seconds` is not a number, or less than 0.
     """
 
     at_least = False
@@ -46,29 +46,29 @@ class RetryAfter(AsyncWaitError):
 
 
 class Retry(Struct, frozen=True, kw_only=True):
-    """When and how often the call of a record is repeated.
+    """Retry policy of one operator.
 
     Args:
-        max_attempts: calls of one record at most, the first included.
+        max_attempts: largest number of calls of one record, the first included.
         initial: back-off before the second call, in seconds.
-        multiplier: each further back-off is this much longer; 1 keeps them all alike.
-        cap: no back-off is longer, in seconds.
-        jitter: the share of each back-off, from 0 to 1, of which chance leaves out as much as it
-            likes; 0 for none. None for 0, or for 0.5 where an operator is opened for plain values.
-        seed: where that chance begins; None for anywhere.
-        attempt_timeout: longest time for one attempt, in seconds; None for no such limit.
-        on_error: the errors after which there is another attempt: a class or classes of them, or a
-            plain function that is given the very error and says so, or when, by a `RetryAfter`.
-        on_result: a plain function that is given the results of a call, collected, and says whether
-            there is another attempt; None for never. Where an operator is opened for plain values,
-            one for each, it is given that one.
-        rejected: what becomes of results for which `on_result` wants another attempt that there is
-            not: "accept" has them come out, "fail" fails the record with a `ResultRejected` as the
-            cause. None for "accept", or for "fail" where an operator is opened for plain values.
-        retry_after_cap: no back-off that a `RetryAfter` sets is longer, in seconds; None for none.
-        on_retry: a plain function that is called before each back-off with the value, the number of
-            calls so far, the error (a `ResultRejected` for results) and the seconds of the
-            back-off; None for no function.
+        multiplier: factor from each back-off to the next; 1 for a constant back-off.
+        cap: longest back-off, in seconds.
+        jitter: largest random reduction of each back-off, as a share from 0 to 1; 0 for no
+            reduction. None for 0, or for 0.5 where an operator is opened for plain values.
+        seed: seed of the random reductions; None for a different one in each run.
+        attempt_timeout: longest time for one attempt, in seconds; None for no limit.
+        on_error: errors after which another attempt follows: a class, a tuple of classes, or a
+            plain function of the error that returns whether, or by a `RetryAfter` when.
+        on_result: a plain function of the collected results of a call that returns whether another
+            attempt follows; None for never. Where an operator is opened for plain values, with one
+            result for each value, it is a function of the one result.
+        rejected: fate of results that `on_result` still rejects when no attempt is left: "accept"
+            emits them, "fail" fails the record with a `ResultRejected` as the cause. None for
+            "accept", or for "fail" where an operator is opened for plain values.
+        retry_after_cap: longest back-off that a `RetryAfter` sets, in seconds; None for no bound.
+        on_retry: a plain function that the operator calls before each back-off with the value, the
+            number of calls so far, the error (a `ResultRejected` for results) and the seconds of
+            the back-off; None for no function.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -116,12 +116,12 @@ class Retry(Struct, frozen=True, kw_only=True):
                 force_setattr(self, name, at_most_infinite(value))
 
     def of_values(self) -> "Retry":
-        """Return the same with the defaults of operators that are opened for plain values."""
+        """Return this policy with the defaults of operators that are opened for plain values."""
         jitter = 0.5 if self.jitter is None else self.jitter
         return replace(self, jitter=jitter, rejected=self.rejected or "fail")
 
     def of_one_result(self) -> "Retry":
-        """Return the same for a function that gives one result: `on_result` is given that one."""
+        """Return this policy for a function with one result: `on_result` takes that result."""
         if self.on_result is None:
             return self
         predicate = self.on_result
@@ -134,9 +134,10 @@ class Retry(Struct, frozen=True, kw_only=True):
         return self.on_error(error)
 
     def back_off(self, attempts: int) -> float:
-        """Return the seconds to wait after `attempts` calls of one record, jitter aside.
+        """Return the seconds to wait after `attempts` calls of one record, without jitter.
 
-        It depends on that record alone and can't overflow (Flink's RT-5 shares it among all).
+        They depend on that record alone and can't overflow (in Flink's RT-5 all records share one
+        back-off).
         """
         try:
             grown = self.initial * float(self.multiplier) ** (attempts - 1)
@@ -152,40 +153,41 @@ def _are_errors(thing: Any) -> bool:
 
 
 def _require_predicate(name: str, value: Any, expected: str, arguments: int = 1) -> None:
-    """Refuse what can't be asked; what a coroutine function returns would always be true."""
+    """Refuse all but plain functions; the coroutine of a coroutine function is always true."""
     if isinstance(value, type) or not is_plain_function(value, arguments):
         raise InvalidConfig.of(name, value, expected)
 
 
 Mode: TypeAlias = Literal["ordered", "unordered", "key-ordered"]
-"""Results in input order, or in completion order between two watermarks: those of all records, or
-of one key after another."""
+"""Order of results: input order, completion order between two watermarks, or input order within
+each key."""
 
 
 class OperatorConfig(Struct, frozen=True):
-    """What an operator is told besides its function.
+    """Options of an operator, besides its function.
 
     Args:
         mode: "ordered", "unordered" or "key-ordered".
-        capacity: records admitted and not yet emitted at most, but see `max_held`.
+        capacity: largest number of records admitted and not yet emitted, but see `max_held`.
         timeout: seconds from a record's first call to its deadline; None for no deadline.
-        retry: how failed calls are repeated; None for never.
-        max_held: so many finished elements, which wait for their turn or for the consumer, take no
-            room: then `capacity` bounds the undecided calls. None for no such elements.
-        copy: makes the copy of a record's value that each call and each handler is given, say
-            `copy.deepcopy`. None for no copies: all of them are given the very object that was
-            read, and what one of them changes in it, the next one sees.
-        batch: how many records share a call of the function; None for one call for each.
-        cache: how results are kept for other records with the same key, which also share calls;
-            None for no cache. Not together with `batch`: `asyncwait.backends.lookup` has both.
-        limits: limits of the service and budgets, all of which hold for each call, further attempts
+        retry: retry policy for failed calls; None for no further attempt.
+        max_held: number of finished elements, waiting for their place in the order or for the
+            consumer, that take no room: then `capacity` bounds the undecided calls. None if all
+            finished elements take room.
+        copy: function that copies a record's value for each call and each handler, say
+            `copy.deepcopy`. None for no copies: calls and handlers share the object that was read,
+            and a later one sees the changes of an earlier one.
+        batch: bounds of the calls that several records share; None for one call for each record.
+        cache: bounds of the cache of results by key, whose records also share calls; None for no
+            cache. Not together with `batch`: `asyncwait.backends.lookup` has both.
+        limits: limits of the service and budgets, which all apply to each call, further attempts
             included; or limits that a ledger counts for several operators. None for no limits. A
             record waits for its permit after its admission, and before its deadline runs.
-        on_failure: "finish" begins no further call after a failure, has the results of the calls
-            that run come out, and raises the failure then. None raises it at once.
+        on_failure: "finish" starts no further call after a failure, emits the results of the
+            running calls, and raises the failure then. None raises it at once.
 
     Raises:
-        InvalidConfig: an argument is wrong; it is named with its value and type.
+        InvalidConfig: an argument is wrong; the message has its name, value and type.
     """
 
     mode: Mode = "ordered"
@@ -222,18 +224,18 @@ class OperatorConfig(Struct, frozen=True):
 
     @property
     def most_calls(self) -> int:
-        """Calls of the function that records may wait for: `capacity`, or `in_flight` batches.
+        """Largest number of calls that records wait for: `capacity`, or `in_flight` batches.
 
-        As many that were cancelled may run on.
+        As many cancelled calls may still run besides.
         """
         return self.capacity if self.batch is None else self.batch.in_flight
 
     def require_only(self, operator: str, *supported: str) -> None:
-        """Refuse the optional settings that `operator` does not know.
+        """Refuse the optional settings that `operator` does not support.
 
         Args:
-            operator: its name, for the message.
-            supported: names of optional settings that it does know.
+            operator: name of the operator, for the message.
+            supported: names of the optional settings that the operator supports.
 
         Raises:
             InvalidConfig: one of `retry`, `max_held`, `batch`, `cache`, `limits`, `on_failure` is
@@ -246,7 +248,7 @@ class OperatorConfig(Struct, frozen=True):
 
 
 def _refused_pairs(config: OperatorConfig) -> Iterator[tuple[str, Any, str]]:
-    """Yield each option that another option rules out: its name, its value, what is expected."""
+    """Yield name, value and expected value of each option that another option excludes."""
     batch, retry = config.batch, config.retry
     limits = () if config.limits is None else require_limits(config.limits)
     if batch is None:

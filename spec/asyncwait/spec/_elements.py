@@ -1,4 +1,4 @@
-"""What flows into the operator and out of it."""
+"""Elements of the operator's input and output."""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from asyncwait.spec.texts import shown
 
 LOWEST, HIGHEST = -(2**63), 2**63 - 1
-"""Of the numbers in elements: they have 64 bits."""
+"""Bounds of the numbers in elements, which have 64 bits."""
 
 Number: TypeAlias = Annotated[int, Meta(extra_json_schema={"minimum": LOWEST, "maximum": HIGHEST})]
 
@@ -18,10 +18,11 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
     Args:
         value: the user's value; opaque to the operator, which never copies, compares or hashes it,
             and doesn't keep it once the record is emitted.
-        timestamp: event time in milliseconds, a whole number of 64 bits, negative ones included;
-            None where the stream has none.
-        key: the user's key, as opaque; None where the stream has none. In key-ordered mode it is
-            looked up as in a dict, or, if it has no hash, compared with others that have none.
+        timestamp: event time in milliseconds, a whole number of 64 bits, which may be negative;
+            None where the stream has no timestamps.
+        key: the user's key, as opaque as the value; None where the stream has no keys. In
+            key-ordered mode the operator looks it up as in a dict, or compares a key without a hash
+            with the other keys without a hash.
     """
 
     value: Any
@@ -35,7 +36,7 @@ class Record(Struct, frozen=True, tag="record", omit_defaults=True, forbid_unkno
 
 
 class Watermark(Struct, frozen=True, tag="watermark", forbid_unknown_fields=True):
-    """No later record has a timestamp at or below this one.
+    """Statement that no later record has a timestamp at or below this timestamp.
 
     Args:
         timestamp: event time in milliseconds.
@@ -45,10 +46,10 @@ class Watermark(Struct, frozen=True, tag="watermark", forbid_unknown_fields=True
 
 
 class WatermarkStatus(Struct, frozen=True, tag="status", forbid_unknown_fields=True):
-    """The stream sends no watermarks for a while, or sends them again.
+    """Statement that the stream sends no watermarks for a while, or sends them again.
 
     Args:
-        idle: whether it stops; if not, it begins again.
+        idle: True if the watermarks stop, False if they begin again.
     """
 
     idle: bool
@@ -57,11 +58,11 @@ class WatermarkStatus(Struct, frozen=True, tag="status", forbid_unknown_fields=T
 class LatencyMarker(
     Struct, frozen=True, tag="latency", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A probe that measures the way through a pipeline; it overtakes what waits.
+    """Probe that measures the latency of a pipeline; it overtakes waiting elements.
 
     Args:
-        marked_at: the clock of its sender, in milliseconds.
-        source: who sent it.
+        marked_at: time of the sender's clock, in milliseconds.
+        source: name of the sender.
     """
 
     marked_at: Number
@@ -69,7 +70,7 @@ class LatencyMarker(
 
 
 class Barrier(Struct, frozen=True, tag="barrier", forbid_unknown_fields=True):
-    """Asks for a snapshot of everything that came before it.
+    """Request for a snapshot of everything that came before it.
 
     Args:
         checkpoint_id: the number that the snapshot will carry.
@@ -79,20 +80,20 @@ class Barrier(Struct, frozen=True, tag="barrier", forbid_unknown_fields=True):
 
 
 Stored: TypeAlias = Record | Watermark | WatermarkStatus
-"""What a snapshot can hold."""
+"""Elements that a snapshot can hold."""
 
 
 class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_unknown_fields=True):
-    """What an operator must be given to go on where it stood.
+    """State from which another operator can continue the stream.
 
-    It stands for its barrier in the output, and is accepted as a barrier in the input.
+    It takes the place of its barrier in the output, and counts as a barrier in the input.
 
     Args:
-        checkpoint_id: of the barrier, or of the request, that asked for it.
+        checkpoint_id: number of the barrier, or of the request, that asked for the snapshot.
         in_flight: the inputs taken and not yet emitted, in input order, with multiplicity.
         read: number of input elements taken; only in snapshots that were requested, because a
             barrier's own place in the input says the same.
-        upstream: the snapshot that came in as this one's barrier, in a chain of operators.
+        upstream: in a chain of operators, the input snapshot that served as the barrier.
     """
 
     checkpoint_id: Number
@@ -102,4 +103,4 @@ class Snapshot(Struct, frozen=True, tag="snapshot", omit_defaults=True, forbid_u
 
 
 Element: TypeAlias = Record | Watermark | WatermarkStatus | LatencyMarker | Barrier | Snapshot
-"""Everything that can be read from the source or handed to the consumer."""
+"""Elements that the source can give or the consumer can receive."""

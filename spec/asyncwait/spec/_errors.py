@@ -1,25 +1,25 @@
-"""Every error the specification names, and when it is raised.
+"""Errors of the specification, and when they are raised.
 
     AsyncWaitError
     ├── InvalidConfig (ValueError)        an argument is wrong; raised where it is given
     ├── MissingExtra (ImportError)        an optional dependency is not installed
     ├── RetryAfter                        raised by a call, to say when the next attempt may begin
-    ├── ResultRejected                    `on_result` wants another attempt, and there is none
-    ├── OperatorError                     the stream ends with it; `record` says whose call it was
+    ├── ResultRejected                    `on_result` rejects results, and no attempt is left
+    ├── OperatorError                     ends the stream; `record` is the record that failed
     │   ├── CallFailed                    the call, or the collection it returned, raised
     │   ├── CallTimedOut (TimeoutError)   the deadline passed and the handler gave no results
-    │   ├── InvalidResult                 something that is not a collection of results
+    │   ├── InvalidResult                 the call gave something other than a collection of results
     │   ├── InvalidKey                    a key can't be compared, in key-ordered mode
-    │   └── TooManyAbandonedCalls         more cancelled calls run on than may be waited for
-    └── SnapshotError                     of `asyncwait.spec.snapshots`
+    │   └── TooManyAbandonedCalls         more cancelled calls still run than are allowed
+    └── SnapshotError                     base of the errors of `asyncwait.spec.snapshots`
         ├── NotPortable (TypeError)       a value does not survive the snapshot's codec
         ├── SnapshotCorrupt (ValueError)  cut short, altered, or no snapshot at all
         └── SnapshotVersionUnsupported    written by a newer version
 
-An operator raises these plain, with the user's own error as `__cause__`, never inside an
-exception group. An error of the source is not in this family: it is raised unchanged, even if it
-is of one of these classes. What user code raises for the whole program, KeyboardInterrupt and
-SystemExit, is no error of this family either: it passes, and everything is closed.
+An operator raises these errors plain, with the user's own error as `__cause__`, never inside an
+exception group. An error of the source is not in this family: the operator raises it unchanged,
+even if it has one of these classes. KeyboardInterrupt and SystemExit, which user code raises for
+the whole program, are not in this family either: the operator closes everything and passes them on.
 """
 
 from typing import Any, Self
@@ -31,7 +31,7 @@ from asyncwait.spec.texts import message, shown
 class AsyncWaitError(Exception):
     """Base of all errors that asyncwait itself raises."""
 
-    # The one door for the texts of all errors, whatever values and names are in them.
+    # Makes the texts of all errors printable, whatever values and names they contain.
     def __str__(self) -> str:
         return message(super().__str__())
 
@@ -49,8 +49,8 @@ class MissingExtra(AsyncWaitError, ImportError):
     """A part of asyncwait needs a package that is not installed.
 
     Args:
-        needs: what was wanted, for example "pyspark".
-        extra: the extra of this distribution that installs it.
+        needs: name of the package, for example "pyspark".
+        extra: the extra of this distribution that installs the package.
     """
 
     def __init__(self, needs: str, extra: str) -> None:
@@ -66,7 +66,7 @@ class ResultRejected(AsyncWaitError):
     """`Retry.on_result` rejects results.
 
     Args:
-        results: as they were collected; for plain values, one for each, a tuple of that one.
+        results: the collected results; for plain values, a tuple of the one result.
     """
 
     def __init__(self, results: tuple[Any, ...]) -> None:
@@ -81,20 +81,20 @@ class OperatorError(AsyncWaitError):
     """The operator failed because of one record.
 
     Args:
-        record: the input record whose outcome it is; None where no single one is to blame.
+        record: the input record that failed; None where no single record caused the failure.
         reason: what happened, as the end of a sentence.
-        attempts: calls of the record that it came to; told where there were several.
+        attempts: number of calls of the record; the message has it if it is more than 1.
     """
 
     dropped = 0
-    """Finished results that were not taken before the operator failed."""
+    """Number of finished results that the consumer had not taken before the operator failed."""
 
     uncalled: tuple[Any, ...] = ()
-    """With `on_failure="finish"`: values that were read and whose call, or next attempt, did not
-    begin."""
+    """With `on_failure="finish"`: values that the operator read and whose call, or next attempt,
+    did not begin."""
 
     others: "tuple[OperatorError, ...]" = ()
-    """With `on_failure="finish"`: the failures of calls that still ran."""
+    """With `on_failure="finish"`: the failures of the calls that still ran."""
 
     def __init__(self, record: Record | None, reason: str, attempts: int = 1) -> None:
         super().__init__(reason if record is None else f"{record}: {reason}")
@@ -105,11 +105,11 @@ class OperatorError(AsyncWaitError):
 
     @property
     def value(self) -> Any:
-        """The value of the record; None where there is no record."""
+        """The value of the record; None without a record."""
         return None if self.record is None else self.record.value
 
     def after(self, attempts: int) -> Self:
-        """Note how many calls of the record there have been, and return itself."""
+        """Set the number of calls of the record, and return the error itself."""
         if attempts > 1:
             self.attempts = attempts
             text = self.reason if self.record is None else f"{self.record}: {self.reason}"
@@ -125,27 +125,27 @@ class OperatorError(AsyncWaitError):
 class CallFailed(OperatorError):
     """A call raised, or was completed with an error, or a collection of results raised.
 
-    The call is that of the function; the collection may be the timeout handler's.
+    The function makes the call; the collection may come from the timeout handler.
     """
 
 
 class CallTimedOut(OperatorError, TimeoutError):
-    """The deadline of a record passed, and there is no handler, or it gave None or raised.
+    """The deadline of a record passed, and no timeout handler gave results.
 
-    The cause is what the handler raised, else the error of the last attempt that has failed.
+    The cause is the error of the handler, else the error of the last attempt that has failed.
     """
 
 
 class InvalidResult(OperatorError):
-    """A call gave None, str, bytes or nothing iterable as its results, or a handler one of these.
+    """A call or a handler gave None, str, bytes or an object that is not iterable as its results.
 
-    A handler's None is no result at all: that is CallTimedOut.
+    A timeout handler that gives None gives no result at all: the error is CallTimedOut.
     """
 
 
 class InvalidKey(OperatorError):
-    """Hashing the key of a record raised, or comparing it with another; in key-ordered mode."""
+    """Hashing the key of a record, or comparing it with another key, raised in key-ordered mode."""
 
 
 class TooManyAbandonedCalls(OperatorError):
-    """More cancelled calls run on than records may wait for: `capacity`, or `in_flight` batches."""
+    """More cancelled calls still run than calls may be waited for (`OperatorConfig.most_calls`)."""

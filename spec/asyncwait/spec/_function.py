@@ -1,4 +1,4 @@
-"""The user's function: its two forms, and where it puts what it gives."""
+"""The user's function: its two forms, and the future that takes its results."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol, TypeAlias
@@ -9,12 +9,12 @@ Results: TypeAlias = Iterable[Any]
 
 
 class ResultFuture(Protocol):
-    """Where a function in callback form puts its outcome; the first one counts.
+    """Future that a function in callback form completes; the first completion counts.
 
-    Every method may be called from any thread, in the call itself or later, and never blocks. All
-    but the first completion are ignored, and so is one after the record's deadline or after the
-    end; none of them raises. An answer is as old as its completion: whether it came before the
-    deadline is told by the time of that, not by when the operator gets to look at it.
+    Every method may be called from any thread, in the call itself or later, and never blocks. The
+    operator ignores all but the first completion, and each completion after the record's deadline
+    or after the end; none of them raises. The time of the completion decides whether it came
+    before the deadline, not the time at which the operator processes it.
     """
 
     def complete(self, results: Results) -> None:
@@ -22,14 +22,14 @@ class ResultFuture(Protocol):
         ...
 
     def complete_with(self, supplier: Callable[[], Results]) -> None:
-        """Decide the record with what `supplier` returns, or with what it raises.
+        """Decide the record with the results that `supplier` returns, or the error that it raises.
 
-        It is called on the operator's loop, and not at all if the completion does not count.
+        The operator calls it on its loop, and not at all if the completion does not count.
         """
         ...
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Decide the record with `error`, of whatever kind."""
+        """Decide the record with `error`, of any class."""
         ...
 
 
@@ -37,9 +37,10 @@ class CallbackFunction(Protocol):
     """The callback form of a function."""
 
     def async_invoke(self, value: Any, result: ResultFuture) -> None:
-        """Start the call for `value`; complete `result` sooner or later.
+        """Start the call for `value`; complete `result` during the call or later.
 
-        What it raises fails the operator as a call that raises does, also after a completion.
+        An error that it raises fails the operator like any call that raises, even after a
+        completion.
         """
         ...
 
@@ -57,6 +58,6 @@ functions that run once each, before the first call and after the last.
 """
 
 FailureHandler: TypeAlias = Callable[[Any, OperatorError], Results | None]
-"""Asked once for results in place of a failure: given the value, and the error that the operator is
-about to fail with, whose cause is what the call raised. None for none: then the operator fails.
+"""Function that the operator calls once for results in place of a failure, with the value and the
+error of the operator, whose cause is the call's own error. After None the operator fails.
 """

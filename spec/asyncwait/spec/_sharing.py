@@ -1,4 +1,4 @@
-"""How records share calls of the function, and what calls have given."""
+"""Configuration of batches and of the cache, by which records share calls and results."""
 
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -18,23 +18,23 @@ from asyncwait.spec.checks import (
 
 
 class Batch(Struct, frozen=True, kw_only=True):
-    """Has the function called for several records at a time, with a list of their values.
+    """Configuration of batches: the operator calls the function with a list of values.
 
     The function returns a list of answers in the same order, or a mapping from values to answers.
-    An exception among them fails its record alone; one that the call raises, all of them.
+    An exception among the answers fails its record alone; an exception of the call fails them all.
 
-    A batch goes when it is full, when its first record has waited long enough, and at once when no
+    A batch starts when it is full, when its first record has waited `max_wait`, and at once when no
     other record can join it: none can be read or admitted, and none may be called again.
 
     Args:
-        max_size: records in one call at most; no more than the capacity.
-        max_wait: seconds that a record waits for others at most, while a call may begin at all; 0
-            to wait for nobody but records that are there already.
-        in_flight: calls that records wait for at a time, at most; a capacity of `max_size` times
-            that has room for all of them, as the defaults have. As many that were cancelled may
-            run on besides, until they have cleaned up; more of them fail the operator.
-        split: how poisonous records are found: where a whole call has raised or taken too long, its
-            records are called again in batches of half its size at most. In its last attempt each
+        max_size: largest number of records in one call; no more than the capacity.
+        max_wait: longest time in seconds that a record waits for others, while a call may begin at
+            all; 0 to take only the records that are ready.
+        in_flight: largest number of calls that records wait for at a time; a capacity of `max_size`
+            times `in_flight` has room for all of them, as the defaults have. As many cancelled
+            calls may still run besides, until they have cleaned up; more fail the operator.
+        split: whether to isolate failing records: after a whole call has raised or timed out, its
+            records are called again in batches of at most half its size. In its last attempt each
             record is alone. It needs a `retry` of two attempts at least.
 
     Raises:
@@ -57,33 +57,34 @@ class Batch(Struct, frozen=True, kw_only=True):
 
 
 class Cache(Struct, frozen=True):
-    """Keeps the results of the keys that were used last, and has records with one key share calls.
+    """Configuration of the cache: results by key, and calls that records with one key share.
 
-    Each attempt of each record asks for its key, at once. It is given what is kept; or it waits
-    for the call of that key which runs, a *load*; or it begins one, with the value of its record.
-    Errors are never kept. A snapshot holds nothing of it: whoever goes on begins with nothing kept.
+    Each attempt of each record looks its key up at once. The attempt takes the cached results; or
+    it waits for the running call of that key, a *load*; or it begins a load with its record's
+    value. Errors are never cached. A snapshot holds nothing of the cache, which is empty after a
+    restore.
 
-    A record leaves a load by its own deadline, or its attempt's own limit, without the others. A
-    load that nobody waits for is cancelled, and whoever asks for its key then begins another.
+    A record leaves a load at its own deadline, or its attempt's own limit, without the others. When
+    the last record has left a load, it is cancelled, and the next lookup of its key begins another.
 
     Args:
-        max_keys: keys at most, at every moment; the least recently used one goes first.
-        ttl: seconds for which results are good, from the moment at which their load began.
-        missing_ttl: the same for results that are empty; None for not keeping these at all.
+        max_keys: largest number of keys, at every moment; the least recently used key is evicted.
+        ttl: seconds for which results are fresh, from the moment at which their load began.
+        missing_ttl: the same for empty results; None for not caching them at all.
         refresh_ahead: the share of `ttl`, above 0 and below 1, after which the first use of a key
-            has a load begin in the background, for nobody; None for never.
-        stale_if_error: seconds for which results that are no longer good may still be given: where
-            a load fails, at once, before any retry. None for never. A lookup also gives them where
+            begins a load in the background, for which no record waits; None for never.
+        stale_if_error: seconds for which results that are no longer fresh may still be used: where
+            a load fails, at once, before any retry. None for never. A lookup also uses them where
             a load takes too long.
-        key: a plain function of a record's value that gives its key; None for the value itself.
+        key: a plain function of a record's value that returns its key; None for the value itself.
             It sees the context variables that handlers see.
-            Keys are the same if they are equal and of one type, as 1 and 1.0 are not. One that is
-            None or NaN, or a tuple with such a part, is *null*: its records share and keep nothing.
-            Where no key can be had, because this raises or it can't be hashed, the attempt fails.
-            A lookup has keys of its own, and refuses this.
+            Keys are the same if they are equal and of one type; 1 and 1.0 are different. A key that
+            is None or NaN, or a tuple with such a part, is *null*: its records share no results.
+            An attempt fails if this function raises, or if its key can't be hashed.
+            A lookup has keys of its own, and refuses this option.
 
     Raises:
-        InvalidConfig: an argument is wrong; it is named with its value and type.
+        InvalidConfig: an argument is wrong; the message has its name, value and type.
     """
 
     max_keys: int

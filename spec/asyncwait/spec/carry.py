@@ -1,10 +1,10 @@
-"""The contract of what is carried from one micro-batch to the next; its rules are those of CARRY.
+"""Contract of calls that are carried from one micro-batch to the next; its rules are in CARRY.
 
 A *lane* is a part of the stream whose records keep their order. Its state, one value of bytes, is
-the truth. Each micro-batch plays a *visit* of the lane, or two: one with its rows, and one because
-a timer fired. A visit emits what the state before the batch calls finished, asks a *host* for what
-is in flight, and leaves the state for the next batch. A host is a process that holds calls and
-results between batches; whatever it loses is called again.
+authoritative. Each micro-batch makes a *visit* of the lane, or two: one with its rows, and one
+because a timer fired. A visit emits the results that the previous state holds, asks a *host* for
+the results of the records in flight, and writes the state for the next batch. A host is a process
+that holds calls and results between batches; records that it loses are called again.
 """
 
 from collections.abc import Mapping
@@ -21,12 +21,12 @@ from asyncwait.spec.texts import shown
 
 
 class Identity(NamedTuple):
-    """Which record of a lane it is: the same in every playing of its batch, and no other's.
+    """Identity of a record in its lane: unique, and the same in every replay of its batch.
 
     Args:
-        digest: of the record's bytes.
-        stamp: of the batch that brought it.
-        occurrence: how many records with these bytes were before it in that batch.
+        digest: digest of the record's bytes.
+        stamp: stamp of the batch that brought the record.
+        occurrence: number of earlier records with these bytes in that batch.
     """
 
     digest: bytes
@@ -35,12 +35,12 @@ class Identity(NamedTuple):
 
 
 class Row(Struct, frozen=True, gc=False):
-    """A record, as a batch brings it.
+    """A record of a batch.
 
     Args:
         record: its bytes, which only the function understands.
-        key: by which it is ordered, as bytes; of meaning in key-ordered mode alone.
-        time: its event time in ms; None where it has none, or nobody asks.
+        key: key for its order, as bytes; used in key-ordered mode only.
+        time: its event time in ms; None if the record has none, or the event time is not used.
     """
 
     record: bytes
@@ -49,7 +49,7 @@ class Row(Struct, frozen=True, gc=False):
 
 
 class InFlight(Struct, frozen=True, array_like=True, gc=False):
-    """A record of a lane whose result is not there, or not in its turn."""
+    """A record of a lane whose result is missing, or waits for its place in the order."""
 
     identity: Identity
     record: bytes
@@ -58,9 +58,9 @@ class InFlight(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Finished(Struct, frozen=True, array_like=True, gc=False):
-    """The result of a record, as bytes; it comes out with the next batch.
+    """The result of a record, as bytes; the next batch emits it.
 
-    It keeps the record's key for whoever moves the lane, and calls again for what is not out.
+    A program that moves the lane, and repeats calls without emitted results, needs the key.
     """
 
     identity: Identity
@@ -69,13 +69,13 @@ class Finished(Struct, frozen=True, array_like=True, gc=False):
 
 
 class LaneState(Struct, frozen=True, array_like=True):
-    """What is known of a lane between two visits.
+    """State of a lane between two visits.
 
     Args:
-        stamp: of the batch that wrote it; None before the first.
-        in_flight: in the order of the lane.
-        finished: what that batch has finished, in the order in which it comes out.
-        lanes: into which the stream was divided; None in states that do not know.
+        stamp: stamp of the batch that wrote the state; None before the first batch.
+        in_flight: records in flight, in the order of the lane.
+        finished: results that this batch finished, in the order of the output.
+        lanes: number of lanes of the stream; None in states that do not have it.
     """
 
     stamp: int | None = None
@@ -85,23 +85,24 @@ class LaneState(Struct, frozen=True, array_like=True):
 
     @property
     def identities(self) -> list[Identity]:
-        """Those of all that is in flight or finished."""
+        """Identities of all records that are in flight or finished."""
         in_flight = [item.identity for item in self.in_flight]
         return in_flight + [each.identity for each in self.finished]
 
 
 class Terms(Struct, frozen=True):
-    """What all visits of all lanes have in common.
+    """Options that all visits of all lanes share.
 
     Args:
-        version: of the function, by any text; results of another version are not taken.
+        version: version of the function, as any text; results of another version are not used.
         mode: "ordered", "unordered" or "key-ordered", each within a lane.
-        capacity: calls of a lane that run at a time at most, and its records that are in flight
-            after a visit.
-        budget: seconds that a visit waits for results, and longer only for room, and for what lags.
-        skew: ms by which the event time of what is in flight after a visit may lag the newest that
-            the visit has found in flight, or was brought; None for any.
-        lanes: into which the stream is divided, and so which lane a record belongs to.
+        capacity: largest number of calls of a lane at a time, and of its records in flight after a
+            visit.
+        budget: seconds that a visit waits for results; it waits longer only for room, and for
+            records whose event time lags.
+        skew: ms by which the event time of a record in flight after a visit may lag the newest
+            record that the visit found in flight, or brought; None for no bound.
+        lanes: number of lanes of the stream, which determines the lane of a record.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -124,16 +125,16 @@ class Terms(Struct, frozen=True):
 
 
 class Visit(Struct, frozen=True):
-    """What a visit tells a host.
+    """Request of a visit to a host.
 
     Args:
-        lane: its name, unique among all that visit the host.
-        terms: of the visit.
-        wanted: all that is in flight in the lane, with the rows of the batch, in order.
-        kept: what an earlier visit of the same batch has finished. Its results are kept, because
-            the batch may be played again, and no call begins for it.
-        awaited: of what is wanted, what has to be finished, and in its turn, before the visit ends:
-            its event time lags.
+        lane: name of the lane, unique among all lanes of the host.
+        terms: options of the visit.
+        wanted: all records in flight in the lane, with the rows of the batch, in order.
+        kept: records that an earlier visit of the same batch finished. The host keeps their
+            results, because the batch may be replayed, and begins no call for them.
+        awaited: wanted records that must be finished, and have reached their place in the order,
+            before the visit ends: their event time lags.
     """
 
     lane: str
@@ -154,30 +155,30 @@ class Failed(Struct, frozen=True):
 
 
 Outcome: TypeAlias = bytes | Failed
-"""A result as bytes. What a handler makes of a failure is a result, too."""
+"""A result as bytes, or a failure. A handler's answer to a failure is a result, too."""
 
 
 class Host(Protocol):
-    """Where the calls of lanes run, and where their results are kept."""
+    """Process that runs the calls of lanes and keeps their results."""
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        """Return the outcomes of what is wanted and finished, in ordered mode up to a gap.
+        """Return the outcomes of the wanted records that are finished, in ordered mode up to a gap.
 
-        It forgets and cancels first what the visit does not want. It calls what is wanted and not
-        there, in the order of the lane; in key-ordered mode, one of each key at a time. Then it
-        waits until everything is finished, or a call fails, or the budget is over, at most
-        `capacity` are left, and nothing that is awaited. It keeps what it answers, but for
-        failures.
+        First it forgets and cancels the records that the visit does not want. It calls the wanted
+        records that it does not have, in the order of the lane; in key-ordered mode, one record of
+        each key at a time. Then it waits until all are finished, or a call fails, or the budget is
+        over with at most `capacity` unfinished records, none of them awaited. It keeps the results
+        that it returns, but not the failures.
         """
         ...
 
 
 class VisitFailed(AsyncWaitError):
-    """A call failed, and its visit with it: nothing is emitted and the state stays as it was.
+    """A call failed, and its visit with it: nothing is emitted and the state does not change.
 
     Args:
-        lane: its name.
-        item: whose call it was.
+        lane: name of the lane.
+        item: the record whose call failed.
         reason: what happened.
     """
 
@@ -192,12 +193,12 @@ class VisitFailed(AsyncWaitError):
 
 
 class LanesChanged(AsyncWaitError):
-    """A stream with records in flight goes on with another number of lanes.
+    """A stream with records in flight continues with another number of lanes.
 
-    A record that follows another one of its key would then be in another lane, and overtake it.
+    Two records of one key could then be in different lanes, and the second overtake the first.
 
     Args:
-        before: the number of lanes with which the records came in.
+        before: the number of lanes when the records were read.
         now: the number of lanes of the visit.
     """
 
@@ -211,7 +212,7 @@ class LanesChanged(AsyncWaitError):
 
 
 class LaneStateUnreadable(AsyncWaitError, ValueError):
-    """The bytes are no state of a lane, or that of a version that this one does not know."""
+    """The bytes are not the state of a lane, or have a version that is not supported."""
 
 
 _VERSION = b"\x01"
@@ -228,7 +229,7 @@ def decode_lane(data: bytes) -> LaneState:
     """Return the state that `data` stands for.
 
     Raises:
-        LaneStateUnreadable: it is none.
+        LaneStateUnreadable: `data` is not the state of a lane.
     """
     if data[:1] != _VERSION:
         raise LaneStateUnreadable(f"expected version 1 of a lane's state, got {data[:1]!r}")

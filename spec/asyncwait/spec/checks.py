@@ -1,4 +1,4 @@
-"""What numbers and functions in a configuration have to be."""
+"""Checks of the numbers and functions in a configuration."""
 
 import inspect
 import math
@@ -10,17 +10,17 @@ from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 
 
 def at_most_infinite(value: float) -> float:
-    """Return a number that a clock can add: an int may be more than a float can hold."""
+    """Return infinity for an int that is too large for a float, so that a clock can add it."""
     return math.inf if value > sys.float_info.max else value
 
 
 def is_number(value: Any) -> bool:
-    """Say whether `value` is a number; True is none."""
+    """Return whether `value` is a number; a bool is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether `value` is a whole number; True is none."""
+    """Return whether `value` is a whole number; a bool is not."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -51,7 +51,7 @@ def kind_of(fn: Any) -> FunctionKind:
 
 
 def takes(fn: Any, count: int) -> bool:
-    """Say whether a function may be called with so many arguments, or does not tell."""
+    """Return whether a function accepts `count` arguments; True if it has no signature."""
     try:
         signature = inspect.signature(fn, follow_wrapped=False)
     except (ValueError, TypeError):
@@ -64,22 +64,22 @@ def takes(fn: Any, count: int) -> bool:
 
 
 def is_plain_function(value: Any, arguments: int | None = None) -> bool:
-    """Say whether a call of `value` runs its body and returns its answer: nothing awaits it.
+    """Return whether a call of `value` runs its body and returns its answer without an await.
 
     Args:
-        value: of any type.
-        arguments: how many the call has; None for any number.
+        value: object of any type.
+        arguments: number of arguments of the call; None for any number.
     """
     is_plain = callable(value) and kind_of(value) == "plain"
     return is_plain and (arguments is None or takes(value, arguments))
 
 
 def require_whole(name: str, value: Any) -> None:
-    """Refuse what can't count anything.
+    """Refuse everything but a positive whole number.
 
     Args:
-        name: of the argument, for the message.
-        value: given for it.
+        name: name of the argument, for the message.
+        value: value of the argument.
 
     Raises:
         InvalidConfig: `value` is not a whole number >= 1.
@@ -89,7 +89,7 @@ def require_whole(name: str, value: Any) -> None:
 
 
 def require_seconds(name: str, value: Any) -> None:
-    """Refuse what is no time.
+    """Refuse everything but a positive number of seconds.
 
     Raises:
         InvalidConfig: `value` is not a number above 0.
@@ -100,9 +100,9 @@ def require_seconds(name: str, value: Any) -> None:
 
 
 def require_timeout(name: str, value: Any) -> None:
-    """Refuse what is neither a time nor None.
+    """Refuse everything but a positive number of seconds, or None.
 
-    Zero would mean never here and at once there, so it is refused (Flink's TO-1, TO-3).
+    It refuses 0, which means "never" in Flink's TO-1 and "at once" in TO-3.
 
     Raises:
         InvalidConfig: `value` is neither.
@@ -112,20 +112,20 @@ def require_timeout(name: str, value: Any) -> None:
 
 
 class NeedsPosix(AsyncWaitError):
-    """What is asked for runs on Linux and macOS, and not on Windows."""
+    """The feature runs on Linux and macOS, and not on Windows."""
 
 
 def require_posix(what: str) -> None:
-    """Refuse what needs locks of files, signals, forks or polls where there are none.
+    """Refuse a feature that needs file locks, signals, forks or polls where the system lacks them.
 
     Args:
-        what: begins the sentence that says so.
+        what: name of the feature, which begins the message.
 
     Raises:
-        NeedsPosix: this is such a system.
+        NeedsPosix: the system is Windows.
     """
     try:
-        import fcntl  # noqa: F401 - it stands for all of them
+        import fcntl  # noqa: F401 - a system with it has the others, too
     except ImportError:
         text = f"{what} needs Linux or macOS; on Windows, use the Windows Subsystem for Linux"
         raise NeedsPosix(text) from None

@@ -1,4 +1,4 @@
-"""Where a name comes from, as tracebacks, pickles and `help()` tell it: its public module."""
+"""Public modules as the home of exported names in tracebacks, pickles and `help()`."""
 
 import functools
 import sys
@@ -8,28 +8,28 @@ _Cached = type(functools.cache(len))
 
 
 def claim_exports(module: str) -> None:
-    """Have each class and function of ours that `module` exports name it as its own module.
+    """Set `__module__` of each of our classes and functions that `module` exports to `module`.
 
-    Code lives in private modules; whoever reads `CallFailed` in a traceback looks for it where it
-    is imported from. Where two public modules export a name the outer one claims last, and has it.
-    Constants and type aliases don't say where they come from.
+    The code is in private modules, but the reader of a traceback looks for `CallFailed` in the
+    module from which users import it. If two public modules export a name, the outer module claims
+    it last, and has it. Constants and type aliases have no module.
 
-    The type of a Struct's field that is written as text is looked up in the module that the Struct
-    names, so it may hold exported names only.
+    msgspec looks up a field's type that is written as text in the module that its Struct names, so
+    such a text may contain exported names only.
 
     Args:
-        module: its `__name__`; it calls this at its end.
+        module: `__name__` of the public module, which calls this function at its end.
     """
     namespace = vars(sys.modules[module])
     for name in namespace["__all__"]:
         item = namespace[name]
         if isinstance(item, type | FunctionType | _Cached) and _may_claim(module, item.__module__):
             item.__module__ = module
-            item.__qualname__ = name  # so that one which another function has made is found too
+            item.__qualname__ = name  # pickle also finds a function that was made in a function
 
 
 def _may_claim(module: str, home: str) -> bool:
-    """Whether `home` is one of our private modules, or lies below `module`."""
+    """Return whether `home` is one of our private modules, or is below `module`."""
     is_private = home.startswith("asyncwait.") and "._" in home
     return is_private or home.startswith(f"{module}.")
 

@@ -1,7 +1,7 @@
 """Limits of a service, budgets, and the errors for calls that a limit prevents.
 
-A limit is a value: `asyncwait.toolkit` counts the calls. One limit object that several operators of
-a process are given is shared by them. A copy, or an equal object, is another limit.
+A limit is a value: `asyncwait.toolkit` counts the calls. Operators of one process share a limit if
+they have the same object. A copy, or an equal object, is another limit.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,13 +17,13 @@ from asyncwait.spec.exports import claim_exports
 T_co = TypeVar("T_co", covariant=True)
 
 _LONGEST_LATENCY = 0.1
-"""Largest default `latency`, as a share of `per`: it costs so much of the allowed rate at most."""
+"""Largest default `latency`, as a share of `per`; it reduces the rate by at most this share."""
 
 _LATENCY = 0.25
-"""Default `latency` in seconds, within that share; connecting takes about as long."""
+"""Smallest default `latency` in seconds, within `_LONGEST_LATENCY`: the time of a connection."""
 
 _LATENCY_SHARE = 0.02
-"""The same as a share of `per`, where that is longer."""
+"""Default `latency` as a share of `per`, where it is longer than `_LATENCY`."""
 
 
 class Limit(Struct, frozen=True, kw_only=True, weakref=True):
@@ -34,7 +34,7 @@ class Limit(Struct, frozen=True, kw_only=True, weakref=True):
     start. So the limit holds by the clock of the service, too.
 
     Args:
-        calls: calls in a window; with `batch`, a call for a list is one call.
+        calls: calls in a window; with `batch`, a call for a list counts as 1.
         cost: function of a value that returns the cost of a call for it, or an upper bound, as a
             number >= 0. The operator calls it before the call. A call that returns a `Cost`
             replaces this estimate.
@@ -104,13 +104,13 @@ class InFlight(Struct, frozen=True, weakref=True):
     Args:
         calls: calls, or the sum of their weights, at a time.
         weight: function of a value that returns the weight of a call for it, a number >= 0; None
-            for 1.
+            for weight 1.
         by: function of a value that returns a key, say the host; each key has `calls` of its own.
             Not with `batch`.
         max_wait: see `Limit`.
 
     Raises:
-        InvalidConfig: `calls` is no whole number >= 1, or another argument is out of its range.
+        InvalidConfig: `calls` is not a whole number >= 1, or another argument is out of its range.
     """
 
     calls: int
@@ -127,12 +127,12 @@ class InFlight(Struct, frozen=True, weakref=True):
 
 
 class Adaptive(Struct, frozen=True, weakref=True):
-    """As many calls at a time as the service bears; the operator finds that number.
+    """As many calls at a time as the service bears; the operator searches this number.
 
-    It starts with 4 calls and doubles with each round, until the service refuses a call by a
+    The number starts at 4 calls and doubles with each round, until the service refuses a call by a
     `RetryAfter` or the HTTP status 429 of an error. Then it halves. From then on, each round
     without a refusal adds a twentieth, or one call, and almost nothing near the number that was
-    refused last; a further refusal takes away a tenth, and no call starts for as long as the
+    refused last; a further refusal subtracts a tenth, and no call starts for as long as the
     service asks. Starts are spread over the duration of a call. Each operator searches by itself.
 
     Args:
@@ -155,11 +155,11 @@ class Breaker(Struct, frozen=True, kw_only=True, weakref=True):
     After `failures` failed calls within `over` seconds, no call starts for `rest` seconds. Then one
     call probes the service. If it fails, the pause begins anew; otherwise calls go on. A call fails
     here if its error is transient (`asyncwait.backends.services.transient`: connections, time-outs,
-    HTTP 5xx) or its time was over; a refusal (HTTP 429) is no failure.
+    HTTP 5xx) or its time limit passed; a refusal (HTTP 429) is no failure.
 
     Args:
         failures: failed calls that open the breaker.
-        over: seconds within which they happen.
+        over: seconds within which these failures happen.
         rest: seconds without a call before each probe.
         longest: longest time in seconds without a successful call; then the stream ends with
             `BreakerOpen`. None for no bound.
@@ -184,27 +184,27 @@ class Budget(Struct, frozen=True, weakref=True):
     """An amount that may be spent in all.
 
     When it is spent, the operator reads nothing more and delivers the results of the calls in
-    flight. A `Budget` object stays spent for all operators that are given it.
+    flight. A `Budget` object stays spent for all operators that use it.
 
     Args:
-        amount: in `unit`.
-        unit: "calls", of which each costs 1, or the unit of costs; a `Cost` names several costs by
-            their units.
-        cost: estimated cost of a call for a value, as of a `Limit`. None if each call tells its
+        amount: the whole budget, in `unit`.
+        unit: "calls", where each call costs 1, or the unit of costs; a `Cost` names several costs
+            by their units.
+        cost: estimated cost of a call for a value, as in `Limit`. None if each call returns its
             cost by a `Cost`: then the first call runs alone, and the estimate for each other call
             is the largest cost so far.
-        path: a file that remembers the costs, so that the budget holds for several runs, one after
-            the other or at the same time on one machine. A call counts there from its permit on.
-            None for the budget of this object.
+        path: file that stores the costs, so that the budget holds for several runs, one after the
+            other or at the same time on one machine. A call counts there from its permit on. None
+            for a budget in this object only.
         then: "fail" raises `BudgetSpent` after the last result; "stop" ends the results without an
-            error. A record that was called, or in front of one that was called, is never left out
-            without an error.
+            error. No record that was called, or that precedes a called record, is omitted without
+            an error.
         exists: whether the file at `path`, or the Redis, has to hold the budget already. Then a
             file that was deleted, or a Redis that was flushed, ends the run with a `LedgerLost`;
             otherwise the budget would look unspent. The first program of a budget needs False.
         refused: "free" if a refused call (`RetryAfter`, HTTP 429) costs nothing, "charged" if it
-            costs the estimate. A refused call is a call in the unit "calls". An error that has a
-            `Cost` as its attribute `cost` tells the cost itself.
+            costs the estimate. In the unit "calls" a refused call costs 1. An error that has a
+            `Cost` as its attribute `cost` states the cost itself.
 
     Raises:
         InvalidConfig: an argument is out of its range.
@@ -253,8 +253,8 @@ class SharedLimits(Protocol):
 class Cost(Struct, Generic[T_co], frozen=True):
     """The result of a call together with its cost.
 
-    Without `limits`, the forms for plain values give the result alone, too. `open_operator` takes
-    the `Cost` for what a call gives, like any other object.
+    The forms for plain values return the result alone, also without `limits`. `open_operator` takes
+    the `Cost` object itself for the results of the call, like any other object.
 
     Args:
         result: the result.
@@ -270,7 +270,7 @@ class NotCalled(AsyncWaitError):
     """Base of the errors of a call that does not start; no further attempt follows.
 
     Attributes:
-        gate: what has refused one of several calls for a record; None otherwise.
+        gate: the gate that refused one of several calls for a record; None otherwise.
     """
 
     gate: Any = None
@@ -280,7 +280,7 @@ class BudgetSpent(NotCalled):
     """A budget is spent: no further call starts.
 
     Attributes:
-        stopped: values, in input order, that the operator has read and that have no results.
+        stopped: values that the operator has read and that have no results, in input order.
     """
 
     stopped: tuple[Any, ...] = ()
@@ -317,7 +317,7 @@ def require_limits(limits: Any) -> tuple[AnyLimit, ...]:
         limits: a list or tuple of limits, or an object with `limits` and `ledger`.
 
     Raises:
-        InvalidConfig: they are no limits.
+        InvalidConfig: `limits` is not a list of different limits.
     """
     given = getattr(limits, "limits", limits)
     if not isinstance(given, list | tuple) or not given:

@@ -1,7 +1,7 @@
-"""Snapshots as bytes: portable between backends, and never trusted blindly.
+"""Snapshots as bytes: portable between backends, and checked when they are read.
 
 Layout: magic (4), version (2), payload length (4), CRC-32 of the payload (4), payload. The payload
-is MessagePack; each value and key in it is the bytes of the codec. Decoding executes nothing.
+is MessagePack; the codec encodes each value and key in it as bytes. Decoding executes no code.
 """
 
 import json
@@ -38,7 +38,7 @@ class SnapshotError(AsyncWaitError):
 
 
 class NotPortable(SnapshotError, TypeError):
-    """A value does not come back equal and of the same type from the codec."""
+    """The codec does not return a value equal and of the same type."""
 
 
 class SnapshotCorrupt(SnapshotError, ValueError):
@@ -50,7 +50,7 @@ class SnapshotVersionUnsupported(SnapshotError, ValueError):
 
 
 class Codec(Protocol):
-    """How values and keys become bytes and come back."""
+    """Conversion of values and keys to bytes and back."""
 
     def encode(self, value: Any) -> bytes:
         """Return `value` as bytes, or raise."""
@@ -62,7 +62,7 @@ class Codec(Protocol):
 
 
 class JsonCodec:
-    """The default codec. What JSON can't say is refused, not bent, on the way out and in."""
+    """The default codec. It refuses values that JSON can't express, when it writes and reads."""
 
     def encode(self, value: Any) -> bytes:
         """Return `value` as UTF-8 JSON."""
@@ -74,7 +74,7 @@ class JsonCodec:
 
 
 def _finite(text: str) -> float:
-    """Return a number of JSON, which has none that is not finite."""
+    """Return a number of JSON, which has finite numbers only."""
     number = float(text)
     if not isfinite(number):
         raise ValueError(f"{one_line(text)} is no number that JSON has")
@@ -109,13 +109,13 @@ def encode_snapshot(snapshot: Snapshot, codec: Codec | None = None) -> bytes:
     """Return `snapshot` as bytes that any backend can restore.
 
     Args:
-        snapshot: what an operator put out.
-        codec: for values and keys; JSON by default.
+        snapshot: snapshot that an operator emitted.
+        codec: codec for values and keys; JSON by default.
 
     Raises:
-        InvalidConfig: `snapshot` is none.
-        NotPortable: a value or key does not come back equal and of the same type; the record and
-            the path to the spot are named. The operator and its stream are not concerned.
+        InvalidConfig: `snapshot` is not a snapshot.
+        NotPortable: the codec does not return a value or key equal and of the same type; the
+            message names the record and the path. The operator and its stream are not affected.
     """
     if not isinstance(snapshot, Snapshot):
         raise InvalidConfig.of("snapshot", snapshot, "a Snapshot")
@@ -127,13 +127,13 @@ def decode_snapshot(data: bytes | bytearray | memoryview, codec: Codec | None = 
     """Return the snapshot that `data` holds.
 
     Args:
-        data: what `encode_snapshot` gave.
-        codec: the one it was encoded with; JSON by default.
+        data: bytes from `encode_snapshot`.
+        codec: the codec of the encoder; JSON by default.
 
     Raises:
         InvalidConfig: `data` is not bytes.
-        SnapshotCorrupt: `data` is cut short, altered, or no snapshot.
-        SnapshotVersionUnsupported: it was written in a newer format.
+        SnapshotCorrupt: `data` is cut short, altered, or not a snapshot.
+        SnapshotVersionUnsupported: `data` was written in a newer format.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InvalidConfig.of("data", data, "the bytes of a snapshot")
@@ -163,17 +163,18 @@ def decode_snapshot(data: bytes | bytearray | memoryview, codec: Codec | None = 
 def split_snapshot(
     snapshot: Snapshot, parts: int, to: Callable[[Record], int] | None = None
 ) -> tuple[Snapshot, ...]:
-    """Deal the in-flight elements of `snapshot` out to `parts` operators.
+    """Distribute the in-flight elements of `snapshot` to `parts` operators.
 
     Args:
-        snapshot: of one operator.
-        parts: how many operators go on with it.
-        to: the part for a record, as a whole number (modulo `parts`), for example by its key;
-            dealt in turn by default. Watermarks and statuses go to every part. For operators in
-            key-ordered mode it has to be the same part for equal keys.
+        snapshot: snapshot of one operator.
+        parts: number of operators that continue the stream.
+        to: function that returns the part for a record, as a whole number (modulo `parts`), for
+            example by its key; round robin by default. Watermarks and statuses go to every part.
+            Operators in key-ordered mode need the same part for equal keys.
 
     Returns:
-        The parts, without `read` and `upstream`: those speak of the one operator and its input.
+        The parts, without `read` and `upstream`, which describe the original operator and its
+        input.
 
     Raises:
         InvalidConfig: `parts` is not a whole number >= 1.
@@ -194,12 +195,13 @@ def split_snapshot(
 def merge_snapshots(snapshots: Iterable[Snapshot]) -> Snapshot:
     """Join the in-flight elements of several operators into one snapshot.
 
-    A watermark of the result is the minimum of all parts; one that some part has not reached is
-    left out, because a later one will say it. Statuses are left out: the joined operator will see
-    its own. So are `read` and `upstream`, which speak of one operator each.
+    A watermark of the result is the minimum of all parts; a watermark that some part has not
+    reached is left out, because a later watermark replaces it. Statuses are left out: the joined
+    operator receives its own. `read` and `upstream`, which describe single operators, are left
+    out, too.
 
     Raises:
-        InvalidConfig: there are none, or they are of different checkpoints.
+        InvalidConfig: `snapshots` is empty, or holds different checkpoints.
     """
     parts = list(snapshots)
     ids = {part.checkpoint_id for part in parts}
@@ -239,7 +241,7 @@ def _pack(snapshot: Snapshot, codec: Codec) -> _Snapshot:
 
 
 def _pack_element(element: Any, codec: Codec) -> _Record | _Watermark | _Status:
-    """Pack an element of a snapshot, which may have been made by hand and hold anything."""
+    """Pack an element of a snapshot, which a user may have built from objects of any type."""
     match element:
         case Record():
             value = _portable(element, "value", element.value, codec)
@@ -310,7 +312,7 @@ def _name(record: Record) -> str:
 
 
 def _difference(path: str, value: Any, back: Any) -> str | None:
-    """Say where `back` is not what `value` was, or None."""
+    """Describe the first difference between `value` and `back`; None if they are the same."""
     if type(value) is not type(back):
         return f"{path} is {shown(value)} ({type(value).__name__}) but came back as {shown(back)}"
     if isinstance(value, dict):

@@ -1,10 +1,10 @@
-r"""The door for text that is not ours: errors, values, keys, names, and what programs print.
+r"""Sanitized output of foreign text: errors, values, keys, names, and output of programs.
 
-Whoever writes such a text may want to clear the screen, turn the direction of writing, or print a
-line that looks like a verdict or a command of a build server. What leaves through here is
-printable: all that can't be seen is written out, such as `\x1b`; letters of all languages stay.
-It is bounded, and says how much is left out. And it keeps to its place: it is one line of a
-sentence, or a block of lines that each stand behind a mark. To pass twice changes nothing more.
+The author of a foreign text may try to clear the screen, to reverse the direction of writing, or to
+print a line that looks like a verdict or a command of a build server. These functions return
+printable text: invisible characters are escaped, such as `\x1b`; letters of all languages remain.
+The text is bounded, and says how much is left out. It is one line of a sentence, or a block of
+lines that each begin with a mark. A second pass changes nothing more.
 """
 
 import re
@@ -14,29 +14,29 @@ from unicodedata import category
 from asyncwait.spec.exports import claim_exports
 
 LONGEST = 200
-"""Characters of a text in a sentence, unless it is said."""
+"""Default number of characters of a text in a sentence."""
 
 MOST_LINES, LONGEST_LINE = 100, 10_000
-"""Of what `lines_of` gives; a line of ours may hold several texts."""
+"""Bounds of the output of `lines_of`; a line of ours may hold several texts."""
 
 MARK = "| "
-"""Stands before each line of a block, so that none can begin like a line of ours."""
+"""Prefix of each line of a block, so that no foreign line looks like a line of ours."""
 
 _STACKED = 4
-"""Marks upon one letter that some script needs; with more a text paints over its neighbours."""
+"""Combining marks that scripts need on one letter; more marks would cover neighbouring lines."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0")
-"""Letters to Python, and nothing to the eye."""
+"""Letters to Python that have no visible shape."""
 
 _COMMAND = re.compile(r"##(?=\w*\[)")
-"""Build servers obey `##[...]` and `##vso[...]` wherever in a line they stand."""
+"""Build servers obey `##[...]` and `##vso[...]` anywhere in a line."""
 
 _NAME = re.compile(r"(?!.*: )[\w./]")
-"""What a line may begin with: no sign of a command, and no claim of its own behind a colon."""
+"""A name that may begin a line: no sign of a command first, and no colon with a claim after it."""
 
 
 def printable(text: str) -> str:
-    """Return `text` with all written out that can't be seen or would be obeyed, line ends too."""
+    """Return `text` with invisible characters, line ends and commands of build servers escaped."""
     if not text.isprintable() or not text.isascii():
         text = "".join(_seen(text))
     return _COMMAND.sub(r"#\\x23", text) if "##" in text else text
@@ -53,17 +53,17 @@ def _seen(text: str) -> Iterator[str]:
 
 
 def _escaped(character: str) -> str:
-    if character.isprintable():  # which is letters that are none, and too many marks
+    if character.isprintable():  # blank letters, and excess marks
         return f"\\u{ord(character):04x}" if character <= "\uffff" else f"\\U{ord(character):08x}"
     return character.encode("unicode_escape").decode("ascii")
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return `text`, its middle left out if it is long: what stands at its end tells, too.
+    """Return `text`, without its middle if it is long: the end is often informative, too.
 
     Args:
-        text: of any length.
-        most: characters of what is returned; 40 at least.
+        text: text of any length.
+        most: largest number of characters of the result; 40 at least.
     """
     if len(text) <= most:
         return text
@@ -74,11 +74,11 @@ def shortened(text: str, most: int = LONGEST) -> str:
 
 
 def one_line(text: object, most: int = LONGEST) -> str:
-    """Return what a sentence says of a text or an error: one line of it, printable and bounded.
+    """Return a text or an error as one line for a sentence, printable and bounded.
 
     Args:
-        text: whatever has a `str`; if that raises, its type is told.
-        most: characters.
+        text: object with a `str`; if `str` raises, the result names its type.
+        most: largest number of characters.
     """
     try:
         said = str(text)
@@ -88,13 +88,13 @@ def one_line(text: object, most: int = LONGEST) -> str:
 
 
 def shown(value: object, most: int = LONGEST) -> str:
-    """Return what a sentence says of a user's value: its `repr`, and if that raises, its type.
+    """Return a user's value for a sentence: its `repr`, or its type if `repr` raises.
 
-    The `repr` of an error leaves out what only its text says, as with those of PySpark.
+    The `repr` of an error may omit its text, as for errors of PySpark; then the text is added.
 
     Args:
-        value: any.
-        most: characters.
+        value: any object.
+        most: largest number of characters.
     """
     try:
         if isinstance(value, BaseException) and not value.args:
@@ -107,18 +107,18 @@ def shown(value: object, most: int = LONGEST) -> str:
 
 
 def name_of(text: str) -> str:
-    """Return a name as a line can begin with it; in quotes if that would look like another line."""
+    """Return a name for the beginning of a line; quoted if it could look like another line."""
     name = one_line(text, LONGEST_LINE)
     return name if _NAME.match(name) else f"'{name}'"
 
 
 def block(text: str, lines: int = MOST_LINES, most: int = LONGEST) -> Iterator[str]:
-    """Yield the lines of a text behind a mark; of one with too many the last.
+    """Yield the lines of a text after a mark; only the last lines of a long text.
 
     Args:
-        text: of any length.
-        lines: so many at most, and one that counts the others.
-        most: characters of a line.
+        text: text of any length.
+        lines: largest number of lines, besides a line with the number of omitted lines.
+        most: largest number of characters of a line.
     """
     found = text.replace("\r\n", "\n").strip("\n").split("\n")
     if len(found) > lines:
@@ -128,13 +128,13 @@ def block(text: str, lines: int = MOST_LINES, most: int = LONGEST) -> Iterator[s
 
 
 def lines_of(line: str, most: int = LONGEST_LINE) -> Iterator[str]:
-    """Yield a line that we have composed as it may be printed, whatever texts are in it.
+    """Yield a composed line in printable form, whatever foreign texts it contains.
 
-    Where a text has line ends, what follows stands on lines of its own, behind the mark.
+    The text after a line end is on further lines, each after the mark.
 
     Args:
-        line: that begins with words of ours.
-        most: characters of each.
+        line: line that begins with our own words.
+        most: largest number of characters of each line.
     """
     first, _, others = line.partition("\n")
     yield shortened(printable(shortened(first.rstrip("\r"), most)), most)
@@ -144,12 +144,12 @@ def lines_of(line: str, most: int = LONGEST_LINE) -> Iterator[str]:
 
 
 def message(text: str) -> str:
-    """Return the text of an error as it may be printed: one line, and others behind a mark.
+    """Return the text of an error in printable form: one line, and further lines after a mark.
 
-    A line end in a text that is not ours is written out. `joined` and `block` make such marks.
+    A line end in a foreign text is escaped. `joined` and `block` make the marks.
 
     Args:
-        text: of any length.
+        text: text of any length.
     """
     lines = re.split(rf"\n(?=  *{re.escape(MARK)})", text)
     return "\n".join(map(printable, lines))
@@ -161,10 +161,10 @@ def joined(lines: Iterable[str], most: int = LONGEST_LINE) -> str:
 
 
 def json_text(data: bytes) -> str:
-    """Return JSON with all that can't be seen as escapes, which is the same JSON.
+    """Return JSON with invisible characters escaped, which is the same JSON.
 
     Args:
-        data: JSON in UTF-8; no line ends but those between its parts.
+        data: JSON in UTF-8, with line ends only between its parts.
     """
     text = data.decode()
     if not text.isprintable() or not text.isascii():

@@ -1,4 +1,4 @@
-"""Batched calls: what a function gives for several records, sorted out by record."""
+"""Batched calls: answers of a function for several records, assigned to the records."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -12,24 +12,24 @@ from asyncwait.toolkit._loop import read_whole, reraise_fatal
 
 
 class NoAnswer(Exception):
-    """Stands for what a batched call owes one of its records; the text says what is wrong."""
+    """A batched call gave no valid answer for one of its records; the text says what is wrong."""
 
 
 def answers_of(values: Sequence[Any], returned: Any, *, single: bool = False) -> Sequence[Any]:
-    """Return what a batched call gives for each of its values, or an exception in its place.
+    """Return the answer of a batched call for each of its values, or an exception in its place.
 
     Args:
-        values: those that the function was given, in a list that it does not have.
-        returned: a collection in the same order, or a mapping from values. What a mapping holds for
-            a value that was not asked for makes all of it doubtful (BAT-11).
-        single: whether each answer is one result, and no collection.
+        values: values of the call, in another list than the function's argument.
+        returned: a collection in the same order, or a mapping from values. A mapping with an answer
+            for any other value is invalid as a whole (BAT-11).
+        single: whether each answer is a single result, not a collection.
 
     Raises:
-        WrongFunction: the call gave unfinished work.
+        WrongFunction: the call returned unfinished work.
 
     Returns:
-        As many as there are values: the function's own, its exceptions among them, or a `NoAnswer`.
-        The list belongs to the caller.
+        One answer for each value: an answer or an exception of the function, or a `NoAnswer`. The
+        list belongs to the caller.
     """
     if isinstance(returned, Mapping):
         return _by_value(values, returned, single=single)
@@ -61,7 +61,7 @@ def _by_value(values: Sequence[Any], answers: Mapping[Any, Any], *, single: bool
 
 
 def _read_once(answer: Any) -> Any:
-    """Return an answer that several equal values share, so that each of them can read it."""
+    """Return an answer for several equal values in a form that can be read several times."""
     if not isinstance(answer, Iterator):
         return answer
     try:
@@ -76,7 +76,7 @@ def _none(values: Sequence[Any], expected: str) -> Sequence[NoAnswer]:
 
 
 def failure_of(record: Record, answer: BaseException) -> OperatorError:
-    """Return the failure that an exception among the answers of a batch is for its record."""
+    """Return the failure of a record whose answer in a batch is an exception."""
     if isinstance(answer, NoAnswer):
         return InvalidResult(record, str(answer))
     return call_failed(record, answer)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 
 Start: TypeAlias = Callable[[str, str, InFlight], Any]
-"""Begins a call for a lane, by a version of the function; returns it, and not the same again."""
+"""Begins a call for a lane and a version of the function; returns a new object for the call."""
 
 Cancel: TypeAlias = Callable[[Any], object]
 """Ends a call that no visit wants; its outcome no longer counts."""
@@ -20,11 +20,11 @@ _NOT_ENDED = Failed("it has not ended")
 class Served:
     """A visit that has begun and has no answer yet.
 
-    Records whose results wait for each other are in one group: all of the lane in ordered mode,
-    those of a key in key-ordered mode.
+    Records whose results wait for each other are in one group: all records of the lane in ordered
+    mode, all records of a key in key-ordered mode.
 
     Args:
-        visit: what the host was told.
+        visit: the request of the visit.
     """
 
     def __init__(self, visit: Visit) -> None:
@@ -43,7 +43,7 @@ class Served:
             self._groups.setdefault(group, deque()).append(item.identity)
 
     def group(self, item: InFlight) -> Hashable:
-        """Return what is the same of all whose results wait for each other."""
+        """Return the group of a record."""
         match self.visit.terms.mode:
             case "ordered":
                 return b""
@@ -53,7 +53,7 @@ class Served:
                 return item.identity
 
     def note(self, identity: Identity, outcome: Outcome) -> None:
-        """Take note of what came of a call."""
+        """Take note of the outcome of a call."""
         if identity not in self._group_of:
             return
         if isinstance(outcome, Failed):
@@ -66,14 +66,14 @@ class Served:
             self.awaited.discard(self.finished[-1])
 
     def again(self, identity: Identity) -> None:
-        """Take note that a call which failed begins anew."""
+        """Take note that a failed call begins anew."""
         self.failed.discard(identity)
 
     def is_over(self, *, is_late: bool) -> bool:
-        """Whether there is nothing left to wait for.
+        """Return whether the visit can be answered.
 
         Args:
-            is_late: the budget is over.
+            is_late: whether the time budget of the visit is over.
         """
         left = len(self.visit.wanted) - len(self.finished)
         has_room = left <= self.visit.terms.capacity and not self.awaited
@@ -85,7 +85,7 @@ class LaneCalls:
 
     Args:
         start: begins a call.
-        cancel: ends one.
+        cancel: ends a call.
     """
 
     def __init__(self, start: Start, cancel: Cancel) -> None:
@@ -96,18 +96,18 @@ class LaneCalls:
         self.wanted: dict[Identity, InFlight] = {}
         self.running: dict[Identity, Any] = {}
         self.keys: dict[Identity, bytes] = {}
-        """Of what runs, wanted or not."""
+        """Keys of all running calls, wanted or not."""
         self.done: dict[Identity, Outcome] = {}
         self.waiting: deque[InFlight] = deque()
         """Wanted records that are not admitted, in order."""
         self.admitted: set[Identity] = set()
-        """Records with a place: they are called, or wait for their key or order."""
+        """Records that take capacity: they are called, or wait for their key or order."""
         self.behind: dict[bytes, deque[InFlight]] = {}
-        """In key-ordered mode, by key: what is admitted, and neither finished nor under way."""
+        """In key-ordered mode, by key: admitted records that are neither finished nor called."""
         self.busy: set[bytes] = set()
-        """In key-ordered mode, keys of which a record is under way."""
+        """In key-ordered mode, keys with a running call."""
         self.turns = Served(Visit("", Terms(""), ()))
-        """Tells what is finished and in its turn, of all that is wanted."""
+        """Wanted records that are finished, and whose results may come out."""
         self._gone: set[Identity] = set()
         self._passed = 0
 
@@ -122,14 +122,14 @@ class LaneCalls:
         self.queue()
 
     def forget(self, but: set[Identity]) -> None:
-        """Forget all but what visits that are being served want or have kept."""
+        """Cancel and forget all calls except those of the records in `but`."""
         for identity in [each for each in self.running if each not in but]:
             self.cancel(self.running.pop(identity))
             self.keys.pop(identity, None)
         self.done = {each: outcome for each, outcome in self.done.items() if each in but}
 
     def queue(self) -> None:
-        """Find out anew what is to be called, and in which order."""
+        """Determine anew which records to call, and in which order."""
         self.turns = self.served[0] if len(self.served) == 1 else self._turns()
         self.waiting = deque(self.wanted.values())
         self.admitted.clear()
@@ -149,7 +149,7 @@ class LaneCalls:
         return not isinstance(self.done.get(identity, _NOT_ENDED), Failed)
 
     def fill(self) -> None:
-        """Admit what there is room for, in order."""
+        """Admit records in order, while the capacity has room."""
         for identity in self.turns.finished[self._passed :]:
             self.pass_on(identity)
         self._passed = len(self.turns.finished)
@@ -160,12 +160,12 @@ class LaneCalls:
                 self.admit(item)
 
     def pass_on(self, identity: Identity) -> None:
-        """Free the place of a record that is finished and in its turn."""
+        """Free the capacity of a finished record whose result may come out."""
         self._gone.add(identity)
         self.admitted.discard(identity)
 
     def has_room(self, capacity: int) -> bool:
-        """Whether another record may be admitted; what an earlier visit has begun may still run."""
+        """Return whether another record may be admitted; calls of earlier visits may still run."""
         return len(self.admitted) < capacity and len(self.running) < capacity
 
     def admit(self, item: InFlight) -> None:
@@ -180,7 +180,7 @@ class LaneCalls:
             self.call(item)
 
     def offer(self, key: bytes) -> None:
-        """Call the first record of a key, unless one is under way, or it has failed."""
+        """Call the first record of a key, unless the key has a running call, or it has failed."""
         behind = self.behind.get(key)
         if behind and key not in self.busy and behind[0].identity not in self.done:
             self.busy.add(key)
@@ -193,7 +193,7 @@ class LaneCalls:
         self.running[item.identity] = self.start(visit.lane, visit.terms.version, item)
 
     def completed(self, identity: Identity, call: Any, outcome: Outcome) -> None:
-        """Keep what came of a call, and begin the next one; if it was cancelled, do nothing."""
+        """Keep the outcome of a call, and begin the next call; ignore a cancelled call."""
         if self.running.get(identity, _NOT_ENDED) is not call:
             return
         del self.running[identity]
@@ -210,19 +210,19 @@ class LaneCalls:
     def _end_of(self, key: bytes, outcome: Outcome) -> None:
         self.busy.discard(key)
         if isinstance(outcome, Failed):
-            self.queue()  # It need not be the first of its key, where rows come in another order.
+            self.queue()  # If rows arrive in another order, another record of the key may be first.
         else:
             self.offer(key)
 
     def answer(self, served: Served) -> dict[Identity, Outcome]:
-        """Return what a visit gets, and keep it, but for failures."""
+        """Return the answer to a visit, and keep its results, but not its failures."""
         answer = {each: self.done[each] for each in (*served.finished, *served.failed)}
         self.drop_failed(tuple(served.failed))
         self.end(served)
         return answer
 
     def drop_failed(self, failed: tuple[Identity, ...]) -> None:
-        """Forget failures that a visit gets, so that its next attempt calls again."""
+        """Forget failures in the answer to a visit, so that its next attempt calls again."""
         for identity in failed:
             del self.done[identity]
             for other in self.served:
@@ -233,30 +233,30 @@ class LaneCalls:
         self.end(served)
 
     def end(self, served: Served) -> None:
-        """Serve a visit no longer."""
+        """Stop serving a visit."""
         self.served.remove(served)
-        if self.served:  # Their order counts now, and they want what has failed.
+        if self.served:  # The order of the other visits counts now, and they want failed records.
             self.wanted = {**self._asked_for(), **self.wanted}
             self.queue()
 
     def _asked_for(self) -> dict[Identity, InFlight]:
-        """Return what the visits that are being served want, the latest first."""
+        """Return the wanted records of all visits, the latest visit first."""
         return {item.identity: item for s in reversed(self.served) for item in s.visit.wanted}
 
     @property
     def is_idle(self) -> bool:
-        """Whether there is nothing to be remembered."""
+        """Whether the lane has no visits, calls, results or waiting records."""
         return not (self.served or self.running or self.done or self.waiting)
 
 
 class CallTable:
     """The calls of all lanes that visit a host.
 
-    A host begins each visit, tells what comes of calls, waits until `Served.is_over`, and answers.
+    A host begins each visit, reports outcomes of calls, waits until `Served.is_over`, and answers.
 
     Args:
-        start: begins a call; it must not complete it before it returns.
-        cancel: ends one.
+        start: begins a call; it must return before the call completes.
+        cancel: ends a call.
     """
 
     calls_class = LaneCalls
@@ -282,13 +282,13 @@ class CallTable:
         return served
 
     def home_of(self, lane: str, version: str) -> tuple[str, str]:
-        """Return where the calls of a lane are kept."""
+        """Return the key under which the calls of a lane are kept."""
         return lane, version
 
     def completed(
         self, lane: str, version: str, identity: Identity, call: Any, outcome: Outcome
     ) -> None:
-        """Take note of what came of a call; if it was cancelled, nothing happens."""
+        """Take note of the outcome of a call; ignore a cancelled call."""
         calls = self._lanes.get(self.home_of(lane, version))
         if calls is not None:
             calls.completed(identity, call, outcome)
@@ -307,7 +307,7 @@ class CallTable:
         self._lanes[self.home_of(visit.lane, visit.terms.version)].abandon(served)
 
     def held(self, lane: str) -> frozenset[Identity]:
-        """Return whose calls run or are kept, for a lane."""
+        """Return the identities of a lane's records with running calls or kept outcomes."""
         name = self.home_of(lane, "")[0]
         of_lane = (calls for home, calls in self._lanes.items() if home[0] == name)
         return frozenset(id_ for calls in of_lane for id_ in (*calls.running, *calls.done))

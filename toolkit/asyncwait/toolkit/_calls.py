@@ -1,4 +1,4 @@
-"""Calls: what a record comes to by one, and whether another one follows."""
+"""Calls: their results and failures, and the decision about a further attempt."""
 
 import asyncio
 import inspect
@@ -33,16 +33,16 @@ from asyncwait.toolkit._scopes import CallScope
 from asyncwait.toolkit._transient import causes, status_of
 
 LOG = logging.getLogger("asyncwait")
-"""Tells of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
+"""Logger of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
 
 LOG.addHandler(logging.NullHandler())
 
 _ROUNDING = 1e-9
-"""Seconds by which a difference of two readings of a clock may be off."""
+"""Tolerance of a difference of two readings of a clock, in seconds."""
 
 
 class KeeperLost(AsyncWaitError):
-    """The place that keeps results is unusable: a further call would be paid, perhaps once more."""
+    """The store of results is unusable: a further call might be paid for a second time."""
 
 
 FINAL = (KeeperLost, WrongFunction)
@@ -50,7 +50,7 @@ FINAL = (KeeperLost, WrongFunction)
 
 
 async def run_hook(hook: Callable[[], Any] | None) -> None:
-    """Run `open` or `close`, be it a plain function, a coroutine function or absent."""
+    """Run `open` or `close`: a plain function, a coroutine function, or None."""
     if hook is not None:
         returned = hook()
         if inspect.isawaitable(returned):
@@ -59,10 +59,10 @@ async def run_hook(hook: Callable[[], Any] | None) -> None:
 
 
 def awaitable_of(record: Record, returned: Any) -> Awaitable[Results]:
-    """Check that a function in coroutine form was one.
+    """Return the awaitable that a function in coroutine form returned.
 
     Raises:
-        CallFailed: it returned something that can't be awaited.
+        CallFailed: the function returned an object that can't be awaited.
     """
     try:
         return awaited(returned)
@@ -75,17 +75,17 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
 
     Args:
         record: the input record.
-        returned: what the call or the timeout handler gave.
+        returned: answer of the call or of the timeout handler.
 
     Returns:
         The results in the order of the collection.
 
     Raises:
-        InvalidResult: None, str, bytes, or nothing that can be iterated.
+        InvalidResult: the answer is None, str, bytes, or can't be iterated.
         CallFailed: the collection raised while it was read.
     """
     kind = type(returned)
-    if kind is tuple or kind is list:  # nearly always; what follows takes half a microsecond
+    if kind is tuple or kind is list:  # nearly always; the checks below take half a microsecond
         return tuple(returned)
     if not is_collection(returned):
         raise InvalidResult(record, _no_collection(returned))
@@ -93,7 +93,7 @@ def collect_results(record: Record, returned: Any) -> tuple[Any, ...]:
         return read_whole(returned)
     except BaseException as error:
         reraise_fatal(error)
-        # Nothing is awaited here, so even a CancelledError is the outcome of the call.
+        # No await happens here, so even a CancelledError is the outcome of the call.
         failure = call_failed(record, error)
         raise failure from failure.__cause__
 
@@ -104,19 +104,19 @@ def results_at_deadline(
     timeout: float,
     last_error: BaseException | None = None,
 ) -> tuple[Any, ...]:
-    """Ask the timeout handler, once, for results of `record` in place of its call.
+    """Call the timeout handler, once, for results of `record` in place of its call.
 
     Args:
-        record: the input record, whose deadline has passed undecided.
-        handler: the function's `timeout`, if it has one.
-        timeout: in seconds, for the message.
+        record: the input record, undecided at its deadline.
+        handler: the function's `timeout`; None without a handler.
+        timeout: the timeout in seconds, for the message.
         last_error: the error of the last attempt that has failed; None if no attempt has.
 
     Raises:
-        CallTimedOut: there is no handler, it gave None, or it raised. The cause is what the handler
-            raised, else `last_error` (RETRY-20).
-        InvalidResult: it gave something else that is no collection of results.
-        CallFailed: the collection that it gave raised while it was read.
+        CallTimedOut: the handler is None, returned None, or raised. The cause is the error of the
+            handler, else `last_error` (RETRY-20).
+        InvalidResult: the handler returned another object that is not a collection of results.
+        CallFailed: the handler's collection raised while it was read.
     """
     late = timed_out(record, f"no results after {timeout:g} s", last_error)
     if handler is None:
@@ -139,7 +139,7 @@ def timed_out(record: Record, late: str, last_error: BaseException | None) -> Ca
 
     Args:
         record: the input record.
-        late: a text that says so.
+        late: text of the error.
         last_error: the error of the last attempt that has failed; None if no attempt has.
     """
     before = "" if last_error is None else f"; the attempt before failed: {shown(last_error)}"
@@ -149,19 +149,19 @@ def timed_out(record: Record, late: str, last_error: BaseException | None) -> Ca
 
 
 def results_despite(failure: OperatorError, handler: FailureHandler | None) -> tuple[Any, ...]:
-    """Ask the failure handler, once, for results of a record in place of a failure.
+    """Call the failure handler, once, for results of a record in place of a failure.
 
     Args:
-        failure: what the operator fails with otherwise; it names the record, and tells of all its
+        failure: the operator's error without the handler; it has the record and the number of its
             attempts.
-        handler: the function's `failure`, if it has one.
+        handler: the function's `failure`; None without a handler.
 
     Raises:
-        OperatorError: `failure` itself, where there is no handler, or it gave None, or raised that
-            again, or `failure` has a `FINAL` cause; one of the same class, with another cause, if
-            it raised something else.
-        InvalidResult: it gave something else that is no collection of results.
-        CallFailed: the collection that it gave raised while it was read.
+        OperatorError: `failure` itself, if the handler is None, returned None, or raised `failure`
+            or its cause, or if `failure` has a `FINAL` cause; an error of the same class, with
+            another cause, if the handler raised another error.
+        InvalidResult: the handler returned another object that is not a collection of results.
+        CallFailed: the handler's collection raised while it was read.
     """
     record, attempts, cause = failure.record, failure.attempts, failure.__cause__
     if handler is None or record is None or _is_final(cause):
@@ -176,10 +176,10 @@ def results_despite(failure: OperatorError, handler: FailureHandler | None) -> t
             raise failure from cause
         reason = f"{failure.reason}, and the failure handler raised {shown(error)}"
         if error.__context__ is None or error.__context__ is cause:
-            error.__context__ = failure  # so that the traceback tells of both
+            error.__context__ = failure  # so that the traceback shows both
         raise type(failure)(record, reason, attempts) from error
     finally:
-        if cause is not None:  # Many records may share it, and the handler has raised it.
+        if cause is not None:  # Many records may share the cause, and the handler may raise it.
             cause.__traceback__ = traceback
     if given is None:
         raise failure from cause
@@ -194,10 +194,10 @@ def _is_final(cause: BaseException | None) -> bool:
 
 
 def call_failed(record: Record, error: Any) -> OperatorError:
-    """Return the failure that a call of `record` has caused by raising or giving `error`.
+    """Return the failure of `record` whose call raised `error`, or was completed with it.
 
-    That is `error` itself if it names this very record already, as those of the helpers here do;
-    else a CallFailed with `error` as its cause, or with a TypeError if `error` is no exception.
+    Return `error` itself if it is an OperatorError of this very record; else a CallFailed with
+    `error` as its cause, or with a TypeError if `error` is not an exception.
     """
     if isinstance(error, OperatorError) and error.record is record:
         return error
@@ -211,13 +211,13 @@ def call_failed(record: Record, error: Any) -> OperatorError:
 
 
 def is_whole(value: Any) -> bool:
-    """Say whether a value that can be iterated is one value: a text, or a tuple with names."""
+    """Return whether an iterable value is a single value: a text, or a named tuple."""
     is_text = isinstance(value, str | bytes | bytearray | memoryview | UserString)
     return is_text or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
 def is_collection(returned: Any) -> bool:
-    """Say whether a call may give `returned` as its results: it can be iterated, and is no text."""
+    """Return whether `returned` is valid as results of a call: iterable, and not a text."""
     if is_whole(returned) or hasattr(type(returned), "__await__"):
         return False
     return isinstance(returned, Iterable) or hasattr(type(returned), "__getitem__")
@@ -231,18 +231,18 @@ def _no_collection(returned: Any) -> str:
 
 
 async def outcome_of(record: Record, returned: Any, scope: CallScope) -> Any:
-    """Return what a call in coroutine form gives, with all that it has done to its task.
+    """Return the answer of a call in coroutine form, or raise a cancellation of its own task.
 
-    One that has cancelled its own task, and awaited nothing since, ends by that: else whoever runs
-    in that task next would.
+    A call that has cancelled its own task, and awaited nothing since, ends by this cancellation;
+    else the next call in that task would.
 
     Args:
-        record: for which the function was called.
-        returned: what it returned.
-        scope: in which it runs; what that cancels is not the call's own doing.
+        record: the record of the call.
+        returned: the object that the function returned.
+        scope: scope of the call; its own cancellations are not the call's.
 
     Raises:
-        BaseException: what the call raises; CallFailed where the function returned no awaitable.
+        BaseException: the error of the call; CallFailed if the function returned no awaitable.
     """
     try:
         result = await awaitable_of(record, returned)
@@ -258,29 +258,29 @@ async def raise_self_cancellation(scope: CallScope) -> None:
     """Raise the cancellation of its own task that a call has left behind, on asyncio.
 
     Args:
-        scope: of the call, which has just ended in this task.
+        scope: scope of the call, which has just ended in this task.
 
     Raises:
-        asyncio.CancelledError: there is one.
+        asyncio.CancelledError: the call has left a cancellation behind.
     """
     task = None if running_trio() is not None else asyncio.current_task()
-    # Until Python 3.13 one stays that was taken back before anything was awaited.
+    # Until Python 3.13 a cancellation stays pending after `uncancel` without an await.
     is_due = task is not None and (task.cancelling() or getattr(task, "_must_cancel", False))
     if is_due and not scope.cancel_called:
         await asyncio.sleep(0)
 
 
 class BackOffs:
-    """Says of each outcome how long its record backs off before the next attempt.
+    """Back-offs of one operator by its retry policy, with its own random numbers.
 
-    One for each operator, since it knows the state of chance. It is asked on the operator's loop.
+    The operator uses it on its loop.
 
     Args:
-        retry: as it was configured.
+        retry: retry policy of the operator.
 
     Attributes:
-        context: the predicates are asked in copies of it; it is that in which this was made, unless
-            another one is set.
+        context: context in whose copies the predicates run; the context of construction, unless
+            the operator sets another context.
     """
 
     def __init__(self, retry: Retry) -> None:
@@ -296,7 +296,7 @@ class BackOffs:
         """Return how many seconds to wait before the next attempt; None for no further attempt.
 
         Args:
-            failure: what the operator would fail with.
+            failure: the operator's error without a further attempt.
             attempts: calls of that record so far.
             left: seconds until the deadline of the record, before which a back-off has to end
                 (RETRY-19).
@@ -332,8 +332,8 @@ class BackOffs:
         """Return how many seconds to wait before the next attempt; None for no further attempt.
 
         Args:
-            record: whose call gave them.
-            results: as they were collected.
+            record: the record of the call.
+            results: the collected results.
             attempts: calls of that record so far.
             left: see `after_failure`.
 
@@ -364,7 +364,7 @@ class BackOffs:
     def _begin(
         self, record: Record | None, attempts: int, error: BaseException, seconds: float
     ) -> float:
-        """Tell the log and `on_retry` of a back-off, and return it."""
+        """Report a back-off to the log and to `on_retry`, and return its seconds."""
         if LOG.isEnabledFor(logging.INFO):
             text = f"{record}: call {attempts} failed, a back-off of {seconds:.3g} s begins"
             LOG.info("%s: %s", text, shown(error))
@@ -375,7 +375,7 @@ class BackOffs:
                 settled("Retry.on_retry", call(value, attempts, error, seconds))
             except BaseException as broken:
                 reraise_fatal(broken)
-                # It is a hook: an operator that handled the failure would drop the record for it.
+                # WrongFunction is final: a failure handler must not drop the record for a hook.
                 wrong = WrongFunction(f"on_retry raised {shown(broken)}")
                 wrong.__cause__ = broken
                 raise CallFailed(record, str(wrong), attempts) from wrong
@@ -387,12 +387,11 @@ class BackOffs:
 
 
 def _ends_within(seconds: float, left: float) -> bool:
-    """Tell whether a back-off ends before the deadline, until which seconds are left."""
     return seconds < left - _ROUNDING
 
 
 def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> float:
-    """Return what a RetryAfter says, which may be of a class that forgets to."""
+    """Return the seconds of a RetryAfter; a subclass may have forgotten to set them."""
     seconds: Any = getattr(error, "seconds", None)
     if not is_number(seconds) or not seconds >= 0:
         reason = (
@@ -406,7 +405,7 @@ def _seconds_of(error: RetryAfter, record: Record | None, attempts: int) -> floa
 def _asked(
     name: str, predicate: Callable[[Any], Any], outcome: Any, record: Record | None, attempts: int
 ) -> bool | RetryAfter:
-    """Ask a predicate; what it raises is an error of the record, so that it is not lost."""
+    """Call a predicate; its error becomes a failure of the record, so that it is not lost."""
     try:
         answer = settled(f"Retry.{name}", predicate(outcome))
         if name == "on_error" and (isinstance(answer, type) or is_number(answer)):
@@ -419,11 +418,11 @@ def _asked(
 
 
 def attempt_timed_out(record: Record, attempt_timeout: float) -> CallFailed:
-    """Return what an attempt comes to that takes longer than it may.
+    """Return the failure of an attempt that exceeds its time limit.
 
     Args:
-        record: whose call it is.
-        attempt_timeout: in seconds.
+        record: the record of the call.
+        attempt_timeout: time limit in seconds.
     """
     error = TimeoutError(f"no results after {attempt_timeout:g} s")
     failure = CallFailed(record, f"the call failed: {shown(error)}")

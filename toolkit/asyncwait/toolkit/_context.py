@@ -17,16 +17,16 @@ R = TypeVar("R")
 
 
 class OperatorContext(ABC, Generic[R]):
-    """Opens and leaves an operator whose tasks are anyio's; a subclass fills in the steps.
+    """Opens and leaves an operator with tasks of anyio; a subclass implements the steps.
 
     enter ── prepare ── open ── start ── its tasks run ── leave ── stop ── close
 
     Args:
-        function: the user's.
+        function: parts of the user's function.
 
     Attributes:
-        group: where `start` starts tasks.
-        guard: a scope round all from `open` to `close`, which shields both.
+        group: group in which `start` starts tasks.
+        guard: a scope from before `open` until after `close`, which shields both.
     """
 
     def __init__(self, function: FunctionParts) -> None:
@@ -42,7 +42,7 @@ class OperatorContext(ABC, Generic[R]):
         self.prepare()
         anyio: Any = sys.modules["anyio"]  # imported by each subclass: the toolkit itself does not
         with ExitStack() as scopes:
-            # Outside of whatever scope `open` leaves open for `close`, so that it can shield both.
+            # Outside of any scope that `open` leaves open for `close`, so that it can shield both.
             self.guard = scopes.enter_context(anyio.CancelScope())
             try:
                 await self.open()
@@ -55,11 +55,11 @@ class OperatorContext(ABC, Generic[R]):
         return self.start()
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Let nothing more out, cancel what still runs, and wait for what cleans up (END-3).
+        """Emit nothing more, cancel all tasks, and wait for their clean-up (END-3).
 
         Raises:
-            BaseException: it is for the whole program, or cancels the task; or closing the source
-                or the function raised it, and the body nothing.
+            BaseException: an error for the whole program, or a cancellation of the task; or the
+                error of closing the source or the function, if the body raised nothing.
         """
         self.single_entry.leave()
         with self.group.scopes(self.scopes):
@@ -75,7 +75,7 @@ class OperatorContext(ABC, Generic[R]):
                     raise first
 
     def prepare(self) -> None:
-        """Make what `open` and `close_source` need."""
+        """Make the objects that `open` and `close_source` need."""
 
     async def open(self) -> None:
         """Run the function's own `open`; if it raises, the source is closed (END-12)."""
@@ -87,14 +87,14 @@ class OperatorContext(ABC, Generic[R]):
 
     @abstractmethod
     def stop(self, error: RuntimeError | None) -> None:
-        """Let nothing more out, and end the tasks; a later read gets `error`, or the end."""
+        """Emit nothing more, and end the tasks; a later read raises `error`, or the end."""
 
     async def end_tasks(self) -> BaseException | None:
-        """Wait for the tasks; return what must come out, whatever the body raised."""
+        """Wait for the tasks; return an error that replaces any error of the body."""
         return await self.group.join()
 
     async def close(self) -> Exception | None:
-        """Close source and function, whatever cancels that; return what the latter raised."""
+        """Close source and function, shielded from cancellation; return the function's error."""
         if not self.group.is_elsewhere:
             self.guard.shield = True
         try:
@@ -105,13 +105,13 @@ class OperatorContext(ABC, Generic[R]):
 
     @abstractmethod
     async def close_source(self) -> BaseException | None:
-        """Close the source if it is open; return what closing it has raised.
+        """Close the source if it is open; return the error of closing it.
 
         If `open` fails, this runs without a `start` before it.
         """
 
     async def close_function(self) -> Exception | None:
-        """Run the function's own `close`; return what that raised."""
+        """Run the function's own `close`; return its error."""
         try:
             await run_hook(self.function.close)
         except Exception as error:
@@ -134,9 +134,10 @@ class SourceTask:
         take: coroutine function, called with each element; the next one is read when it returns.
             None for a subclass that overrides `read_all`.
         on_end: called once with the error that the source raised, or with None at its end, unless
-            `stop` was called before. A TypeError stands in the place of what is no element.
+            `stop` was called before. The error is a TypeError if the source gave another object
+            than an element.
         begin: coroutine function, awaited before the first element is read: the elements of a
-            snapshot go first (REST-4).
+            snapshot precede the input (REST-4).
     """
 
     def __init__(
@@ -152,11 +153,11 @@ class SourceTask:
         self.scope = call_scope(shield=True)
         self.stopped = self.closed = False
         self.trouble: BaseException | None = None
-        """Error that leaving has to raise: of closing the source, or of its cancelled read."""
+        """Error of closing the source, or of its cancelled read, which leaving has to raise."""
         self._take, self._on_end, self._begin = take, on_end, begin
 
     async def run(self) -> None:
-        """Read until the end or `stop`, and close the source; no cancellation cuts that short."""
+        """Read until the end or `stop`, and close the source, shielded from cancellation."""
         with self.scope, call_scope(shield=False) as guard:
             try:
                 error = await self.read()
@@ -167,7 +168,7 @@ class SourceTask:
                 await self.close()
 
     def stop(self) -> None:
-        """Read nothing more, and cancel the read that waits, once (END-11)."""
+        """Read nothing more, and cancel a waiting read once (END-11)."""
         self.stopped = True
         self.scope.cancel()
 
@@ -195,10 +196,10 @@ class SourceTask:
                 break
 
     async def hand_over(self, element: Any) -> None:
-        """Pass an element to `take`, and wait for that.
+        """Pass an element to `take`, and wait for its return.
 
         Raises:
-            TypeError: the source gave something else than an element.
+            TypeError: the source gave another object than an element.
         """
         if not isinstance(element, Element):
             raise TypeError(
@@ -209,7 +210,7 @@ class SourceTask:
         await self._take(element)
 
     async def close(self) -> None:
-        """Close the source, and the iterator that it made, once; keep what that raises."""
+        """Close the source, and the iterator that it made, once; keep the error in `trouble`."""
         if not self.closed:
             self.closed = True
             trouble = await close_source(self.iterator, self.elements)

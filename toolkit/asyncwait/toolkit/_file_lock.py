@@ -1,4 +1,4 @@
-"""Files that several processes of a machine share: their locks, where the system has them."""
+"""Locks of files that several processes of a machine share, on systems with such locks."""
 
 import fcntl
 import os
@@ -7,13 +7,13 @@ from pathlib import Path
 
 
 def is_locked_within(file: int, seconds: float) -> bool:
-    """Lock a file, and wait for that no longer than `seconds`; return whether it is ours.
+    """Lock a file within `seconds`; return whether this process has the lock.
 
-    The system reports the release of a lock only to a wait without end, so this function asks each
-    millisecond. A process needs such a lock for microseconds.
+    The system has no wait for a lock with a time limit, so this function tries again each
+    millisecond. A process holds such a lock for microseconds.
 
     Raises:
-        OSError: there are no locks here.
+        OSError: the file system has no locks.
     """
     until = time.monotonic() + seconds
     while True:
@@ -30,7 +30,7 @@ def is_locked_within(file: int, seconds: float) -> bool:
 def is_private(folder: Path) -> bool:
     """Make a folder if it is missing, and return whether only this user can enter it.
 
-    A file, or a link that leads nowhere, in its place is no such folder.
+    A file, or a broken link, in its place is not such a folder.
     """
     try:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The user's function taken apart, and what an operator looks at when it is opened and left."""
+"""Parts of the user's function, and checks and errors of opening and leaving an operator."""
 
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator, Iterable, Iterator
 from contextvars import Context
@@ -26,15 +26,15 @@ Results: TypeAlias = Iterable[Any]
 
 
 def skip(_value: Any, _error: OperatorError) -> Results:
-    """Handle a failure by leaving the record out, whatever its value is."""
+    """Handle a failure by no results: the record is left out."""
     return ()
 
 
 class FunctionParts(Struct, frozen=True):
     """The parts of a user's function, found once when the operator opens.
 
-    Exactly one of `call` and `invoke` is there. Where the function is called in batches, `call` is
-    given a list, and its caller makes the copies of values: one that fails is of its record alone.
+    Exactly one of `call` and `invoke` is set. In batches, `call` takes a list, and its caller
+    copies the values, so that a copy that fails concerns its record alone.
     """
 
     call: Callable[[Any], Awaitable[Results]] | None
@@ -77,13 +77,13 @@ class FunctionParts(Struct, frozen=True):
     def with_copies(
         self, copy: Callable[[Any], Any] | None, *, batched: bool = False
     ) -> "FunctionParts":
-        """Return the same parts, each of which is given a copy of the value for itself (COPY-1).
+        """Return the same parts, each of which receives its own copy of the value (COPY-1).
 
-        Where `copy` raises, the part does: a call has failed, a handler has nothing to give.
+        If `copy` raises, the part raises: the call fails, or the handler gives no results.
 
         Args:
-            copy: as it was configured; None for no copies.
-            batched: whether the function is given a list of values.
+            copy: the configured function; None for no copies.
+            batched: whether the function takes a list of values.
         """
         if copy is None:
             return self
@@ -101,13 +101,13 @@ class FunctionParts(Struct, frozen=True):
         return replace(self, copy=copied if batched else None, **copying)
 
     def within(self, context: Context) -> "FunctionParts":
-        """Return the same parts: each time one of the plain ones runs, it does so in a fresh copy.
+        """Return the same parts, but each plain part runs in a fresh copy of `context`.
 
-        What it sets is seen by nobody else then (CTX-2, CTX-3, CTX-4), and it sees no more than
-        `context`. A call in coroutine form needs a task in such a copy.
+        No other code sees the variables that it sets (CTX-2, CTX-3, CTX-4), and it sees only the
+        variables of `context`. A call in coroutine form needs a task in such a copy.
 
         Args:
-            context: as it was when the operator was opened, behind `open`.
+            context: context of the operator after `open`.
         """
         plain = {name: getattr(self, name) for name in ("invoke", "timeout", "failure")}
         copied = {name: isolated(part, context) for name, part in plain.items() if part is not None}
@@ -130,7 +130,7 @@ def _part(fn: Any, name: str, *kinds: FunctionKind) -> Callable[..., Any] | None
 
 
 def _refused_with(config: OperatorConfig, fn: Any, invoke: Any) -> Iterator[tuple[str, Any, str]]:
-    """Yield what a function rules out, or is ruled out by: name, value, what is expected."""
+    """Yield name, value and expected value of each argument in conflict with the function."""
     on_result = None if config.retry is None else config.retry.on_result
     if on_result is not None and part_of(fn, "keeps_all", False):
         expected = "None where paid_once keeps each result, so that it is never called for again"
@@ -145,21 +145,21 @@ def _refused_with(config: OperatorConfig, fn: Any, invoke: Any) -> Iterator[tupl
 def check_arguments(
     config: Any, fn: Any, elements: Any, restore: Any, operator: str, *supported: str
 ) -> FunctionParts:
-    """Refuse what an operator can't be opened with (END-19), and return the parts of `fn`.
+    """Refuse invalid arguments of an operator (END-19), and return the parts of `fn`.
 
-    They are given copies of values, if `config` says so.
+    The parts receive copies of values, if `config.copy` is set.
 
     Args:
-        config: as it was given to `OpenOperator`; so are the next three.
+        config: argument of `OpenOperator`, like the next three.
         fn: see `AsyncFunction`.
         elements: the input.
         restore: a snapshot, or None.
-        operator: its name, for messages.
-        supported: names of optional settings that it knows.
+        operator: name of the operator, for messages.
+        supported: names of the optional settings that the operator supports.
 
     Raises:
-        InvalidConfig: one of the four is not what it should be, or `config` asks for what is not
-            among `supported`.
+        InvalidConfig: one of the four arguments is invalid, or `config` has an optional setting
+            that is not among `supported`.
     """
     if not isinstance(config, OperatorConfig):
         raise InvalidConfig.of("config", config, "an OperatorConfig")
@@ -174,14 +174,13 @@ def check_arguments(
 
 
 def check_restore(restore: Any) -> None:
-    """Refuse what an operator can't go on with.
+    """Refuse an invalid snapshot.
 
     Args:
-        restore: as it was given to `OpenOperator`.
+        restore: argument of `OpenOperator`.
 
     Raises:
-        InvalidConfig: it is neither None nor a Snapshot that holds records, watermarks and
-            statuses alone.
+        InvalidConfig: `restore` is neither None nor a Snapshot of records, watermarks and statuses.
     """
     if restore is None:
         return
@@ -196,16 +195,16 @@ def check_restore(restore: Any) -> None:
 
 
 async def close_source(*sources: Any) -> BaseException | None:
-    """Close what a stream is read from, as far as it can be closed.
+    """Close the source of a stream, if it can be closed.
 
-    Shield it from cancellation: whatever comes here is taken for the source's own.
+    The caller shields it from cancellation: each error here counts as an error of the source.
 
     Args:
-        sources: the iterator, and the iterable that made it; one that is there twice is closed
-            once. A plain generator is closed by `close()`, all else by `aclose()`, if it has that.
+        sources: the iterator, and the iterable that made it; the same object is closed once. A
+            plain generator is closed by `close()`, any other object by `aclose()`, if it has it.
 
     Returns:
-        The first error that closing raised, with notes of the others; None if there is none.
+        The first error of closing, with notes of the others; None without an error.
     """
     errors: list[BaseException] = []
     for place, source in enumerate(sources):
@@ -223,10 +222,10 @@ async def close_source(*sources: Any) -> BaseException | None:
 
 
 def join_errors(*errors: BaseException | None) -> BaseException | None:
-    """Return the first error, with a note on it of each other one; None if there is none.
+    """Return the first error, with a note of each other error on it; None without an error.
 
     Args:
-        errors: what went wrong on leaving an operator, in its order.
+        errors: errors of leaving an operator, in their order.
     """
     first: BaseException | None = None
     for error in errors:
@@ -238,9 +237,9 @@ def join_errors(*errors: BaseException | None) -> BaseException | None:
 
 
 class SingleEntry:
-    """Has a context entered once: a second entry would find a source that was read, unnoticed.
+    """Allows one entry of a context: a second entry would silently find a source already read.
 
-    An entry that is refused leaves the first one as it is.
+    A refused entry does not affect the first entry.
     """
 
     def __init__(self) -> None:
@@ -254,7 +253,7 @@ class SingleEntry:
             on_loop: whether an event loop enters the context, which then has to leave it, too.
 
         Raises:
-            RuntimeError: it was before.
+            RuntimeError: the context was entered before.
         """
         if self._was_entered:
             raise RuntimeError("an operator is entered once: open another one for another stream")
@@ -265,7 +264,8 @@ class SingleEntry:
         """Note that the context is being left.
 
         Raises:
-            RuntimeError: it was before, or was never entered, or entered in another event loop.
+            RuntimeError: the context was left before, was never entered, or was entered in another
+                event loop.
         """
         if self._was_left or not self._was_entered:
             how = "before" if self._was_left else "and not entered"

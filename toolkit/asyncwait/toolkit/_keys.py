@@ -3,7 +3,7 @@
 Key-ordered mode compares keys as a dict does, a cache as a database does. To a dict, 1, 1.0, True
 and Decimal(1) are one key. Therefore each key of a cache has a *stand-in*: two stand-ins are equal
 only if their keys are equal and have one type; keys that cannot be compared differ. Most keys are
-their own stand-ins, which one look at the type tells.
+their own stand-ins, as their types show.
 """
 
 from collections.abc import MutableMapping
@@ -21,14 +21,14 @@ V = TypeVar("V")
 
 
 class ByKey(Generic[V]):
-    """Values by their keys, which may be any objects, those that can't be hashed included (KEY-8).
+    """Values by their keys, which may be any objects, also objects without a hash (KEY-8).
 
     As in a dict, two keys are the same if they are one object or equal: 1, 1.0 and True are one
-    key, and None is a key like any other. A key that can't be hashed is the same as another such
-    key under the same condition; to look it up takes a step for each of those that are there.
+    key, and None is a key like any other. Keys without a hash follow the same condition; a lookup
+    compares such a key with each other key without a hash.
 
-    What a key raises when it is hashed or compared passes, but for a TypeError that says that it
-    has no hash.
+    Errors of hashing or comparing a key pass to the caller, except for the TypeError of a key
+    without a hash.
     """
 
     def __init__(self) -> None:
@@ -39,14 +39,14 @@ class ByKey(Generic[V]):
         return len(self._hashed) + len(self._others)
 
     def get(self, key: Any) -> V | None:
-        """Return what belongs to `key`; None for nothing."""
+        """Return the value of `key`; None without a value."""
         if _has_hash(key):
             return self._hashed.get(key)
         place = self._place(key)
         return None if place is None else self._others[place][1]
 
     def put(self, key: Any, value: V) -> None:
-        """Have `value` belong to `key`, in the place of what did."""
+        """Set the value of `key`."""
         if _has_hash(key):
             self._hashed[key] = value
         elif (place := self._place(key)) is None:
@@ -55,15 +55,15 @@ class ByKey(Generic[V]):
             self._others[place] = key, value
 
     def remove(self, key: Any, value: V) -> None:
-        """Forget `value`, and the key that it belongs to.
+        """Forget `value` and its key.
 
         Args:
-            key: which was put with it. It may have changed since, and not be found any more: then
-                all keys are gone through.
+            key: key of the value. If it has changed since `put`, a lookup may not find it: then
+                this method checks all keys.
             value: the very object.
 
         Raises:
-            KeyError: it is not there.
+            KeyError: `value` has no key.
         """
         if _has_hash(key) and self._hashed.get(key) is value:
             del self._hashed[key]
@@ -94,7 +94,7 @@ def _has_hash(key: Any) -> bool:
 
 
 def invalid_key(record: Record, error: Exception) -> InvalidKey:
-    """Return what the operator fails with because looking the key of `record` up raised `error`."""
+    """Return the failure of an operator whose lookup of the key of `record` raised `error`."""
     reason = f"its key can't be compared with others, as in a dict: {shown(error)}"
     failure = InvalidKey(record, reason)
     failure.__cause__ = error
@@ -102,7 +102,7 @@ def invalid_key(record: Record, error: Exception) -> InvalidKey:
 
 
 PLAIN_KEYS = frozenset({int, str, bytes})
-"""Types whose values are equal to no value of another of these types."""
+"""Types whose values never equal a value of another of these types."""
 
 _NUMBERS = frozenset({bool, float})
 
@@ -110,11 +110,11 @@ _EQ: Any = tuple.__eq__
 _HASH: Any = tuple.__hash__
 
 NULL_KEY = object()
-"""The stand-in of all keys that no row can have: null, in whole or in part, and NaN."""
+"""Stand-in of all null keys, which no row can have: None, NaN, and tuples with a null part."""
 
 
 def stand_in(key: Any) -> Any:
-    """Return what stands for `key` in a dict.
+    """Return the stand-in for `key` in a dict.
 
     Raises:
         Exception: `key` can't be hashed, or compared with itself.
@@ -128,16 +128,16 @@ def stand_in(key: Any) -> Any:
         parts = tuple(map(stand_in, key))
         return NULL_KEY if any(part is NULL_KEY for part in parts) else (kind, parts)
     settled("`key` or `by`", key)
-    if key != key:  # noqa: PLR0124 - which is how one knows NaN
+    if key != key:  # noqa: PLR0124 - only NaN is not equal to itself
         return NULL_KEY
     hash(key)
-    if isinstance(key, datetime | time):  # Where clocks are set back, Python takes two for equal.
+    if isinstance(key, datetime | time):  # Python ignores `fold`, so two times can be equal.
         return kind, key, key.fold
     return (kind, key) if kind in _NUMBERS else _Apart((kind, key))
 
 
 class _Apart(tuple[Any, ...]):
-    """Stands for a key that may raise when it is compared: that is another key, then."""
+    """Stand-in of a key that may raise when it is compared; such keys differ."""
 
     __slots__ = ()
     __hash__ = tuple.__hash__
@@ -151,13 +151,13 @@ class _Apart(tuple[Any, ...]):
 
 
 class Kept(Struct, eq=False):
-    """The results of a key; of a lookup, its rows.
+    """Cached results of a key, or rows of a lookup. Times are seconds of the loop's clock.
 
     Args:
-        results: as they were collected.
-        good_until: when they are no longer given, in seconds of the loop's clock.
-        refresh_from: when their next use has a load begin in the background.
-        stale_until: until when they may be given where a load fails.
+        results: the collected results.
+        good_until: time until which they are fresh.
+        refresh_from: time from which their next use begins a load in the background.
+        stale_until: time until which they may replace a failed load.
     """
 
     results: tuple[Any, ...]
@@ -170,19 +170,19 @@ class Store:
     """Results by the stand-ins of their keys, up to a number of keys.
 
     Args:
-        settings: None for keeping nothing.
+        settings: bounds of the store; None for a store that keeps nothing.
 
     Raises:
-        MissingExtra: cachetools is not installed, and something is to be kept.
+        MissingExtra: the store has settings, and cachetools is not installed.
     """
 
     def __init__(self, settings: Cache | None) -> None:
         self._settings = settings
         self.evictions = 0
-        """Keys that had to go."""
+        """Number of evicted keys."""
         self.entries: MutableMapping[Any, Kept] = {}
-        """Each access makes one the most recently used."""
-        self._look: Any = dict.__getitem__  # without that
+        """Results by stand-in; each access makes a key the most recently used."""
+        self._look: Any = dict.__getitem__  # without an effect on this order
         if settings is not None:
             self.entries = self._bounded(settings.max_keys)
 
@@ -196,17 +196,17 @@ class Store:
         return LRUCache(max_keys)
 
     def refreshing(self, key: Any) -> None:
-        """Note that what is kept for a key, which is there, is loaded again: once in its life."""
+        """Note that the cached results of a key are refreshed, once in their life."""
         self.entries[key].refresh_from = inf
 
     def put(self, key: Any, results: tuple[Any, ...], asked_at: float, now: float) -> None:
-        """Keep what a load gave for a key, or forget the older if this is not to be kept.
+        """Cache the results of a load, or forget older results if these are not cached.
 
         Args:
-            key: as its stand-in.
-            results: empty where there is nothing.
-            asked_at: when the load began, in seconds of the loop's clock.
-            now: the same.
+            key: stand-in of the key.
+            results: results, possibly empty.
+            asked_at: start of the load, in seconds of the loop's clock.
+            now: present time of the same clock.
         """
         settings = self._settings
         if settings is None:
@@ -223,16 +223,16 @@ class Store:
                 kept = Kept(results, good_until, refresh_from, stale_until)
                 try:
                     entries[key] = kept
-                except KeyError:  # One whose hash has changed since can never go: begin anew.
+                except KeyError:  # A key with a changed hash can't be evicted: empty the cache.
                     entries.__init__(settings.max_keys)  # type: ignore[misc]
                     entries[key] = kept
                 return
         self.entries.pop(key, None)
 
     def stale(self, key: Any, now: float) -> tuple[Any, ...] | None:
-        """Return the results of a key that may be given although its load fails.
+        """Return the results of a key that may replace a failed load; None without such results.
 
-        That is no use of it, by which another one would have to go.
+        It does not count as a use of the key, which would delay its eviction.
         """
         kept = self._look(self.entries, key) if key in self.entries else None
         return kept.results if kept is not None and now < kept.stale_until else None

@@ -1,4 +1,4 @@
-"""Kinds of functions, and what a call of the wrong kind returns: work that is unfinished."""
+"""Kinds of functions, and checks for unfinished work, the result of a function of a wrong kind."""
 
 from collections.abc import AsyncGenerator, Awaitable, Iterable
 from concurrent.futures import Future
@@ -23,7 +23,7 @@ class WrongFunction(AsyncWaitError, TypeError):
 
 
 MOST_COLLECTED = 10_000
-"""Results of one call of an async generator function, at most."""
+"""Largest number of results of one call of an async generator function."""
 
 _nothing: Any = tuple
 _TO_LIST = "return a list instead, with `many=True` for several results"
@@ -40,17 +40,17 @@ _TO_DO: dict[type, str] = {
 
 
 def is_value(kind: type) -> bool:
-    """Say whether objects of this type are results, and neither unfinished work nor a `Cost`."""
+    """Return whether objects of this type are results, and not unfinished work or a `Cost`."""
     return not (kind in _TO_DO or hasattr(kind, "__await__") or issubclass(kind, Future))
 
 
 def is_holder(kind: type) -> bool:
-    """Say whether objects of this type hold values; a value may be unfinished work."""
+    """Return whether objects of this type hold values, which may be unfinished work."""
     return issubclass(kind, tuple | list | dict) or hasattr(kind, "__dataclass_fields__")
 
 
 def is_result(value: Any) -> bool:
-    """Say whether something is a value, and the first parts that it holds are no coroutines."""
+    """Return whether an object is a value, and its first parts are not coroutines."""
     kind = type(value)
     return is_value(kind) and not (is_holder(kind) and CoroutineType in map(type, _parts(value)))
 
@@ -63,15 +63,15 @@ def _parts(value: Any) -> Iterable[Any]:
 
 
 def settled(name: str, value: Any) -> Any:
-    """Return what a function returned, if that is a value and no unfinished work.
+    """Return the value that a function returned, or refuse unfinished work.
 
     Args:
-        name: of the function, for the message.
-        value: returned by the function; a `Cost` round its results is removed already.
+        name: name of the function, for the message.
+        value: value that the function returned, without a `Cost` round it.
 
     Raises:
-        WrongFunction: the value is a generator, or something to be awaited, entered or waited for;
-            or it holds a coroutine.
+        WrongFunction: the value is a generator, an awaitable, a context manager or a future; or it
+            holds a coroutine.
     """
     if is_result(value):
         return value
@@ -87,12 +87,12 @@ def settled(name: str, value: Any) -> Any:
         hint = "it has to be a plain function, as nothing awaits it: `await` inside fn"
     error = WrongFunction(f"expected a result from {name}, got {shown(value)}; {hint}")
     if kind in (CoroutineType, GeneratorType):
-        value.close()  # Python would warn that nothing has awaited it.
+        value.close()  # Else Python would warn that it was never awaited.
     raise error
 
 
 def uncosted(returned: Any) -> Any:
-    """Return what a call gave, without the `Cost` round it."""
+    """Return the answer of a call without the `Cost` round it."""
     return returned.result if type(returned) is Cost else returned
 
 
@@ -115,10 +115,10 @@ async def collected(results: AsyncGenerator[Any, Any]) -> list[Any]:
 
 
 def awaited(returned: Any, name: str = "fn") -> Awaitable[Any]:
-    """Return what a function in coroutine form returned, if that can be awaited.
+    """Return the awaitable that a function in coroutine form returned.
 
     Raises:
-        WrongFunction: it can't.
+        WrongFunction: the object can't be awaited.
     """
     if type(returned) is CoroutineType or isawaitable(returned):
         return returned
@@ -128,23 +128,23 @@ def awaited(returned: Any, name: str = "fn") -> Awaitable[Any]:
 
 
 def defines(cls: type, name: str) -> bool:
-    """Say whether a class has an attribute that `object` does not have."""
+    """Return whether a class, other than `object`, defines an attribute."""
     return any(name in vars(each) for each in cls.__mro__[:-1])
 
 
 def is_context(kind: type) -> bool:
-    """Say whether objects of a class are context managers."""
+    """Return whether objects of a class are context managers."""
     return hasattr(kind, "__aenter__") or hasattr(kind, "__enter__")
 
 
 def invents(fn: Any) -> bool:
-    """Say whether an object is a mock: a mock has every attribute."""
+    """Return whether an object is a mock, which has every attribute."""
     is_mock = "_mock_children" in getattr(fn, "__dict__", ())
     return is_mock or hasattr(fn, "asyncwait_asks_for_an_attribute_that_does_not_exist")
 
 
 def part_of(fn: Any, name: str, default: Any = None) -> Any:
-    """Return an attribute of a user's function, if the user has given it one."""
+    """Return an attribute of a user's function, or `default`; ignore invented ones of a mock."""
     return vars(fn).get(name, default) if invents(fn) else getattr(fn, name, default)
 
 
@@ -152,7 +152,7 @@ def require_kind(fn: Any, *, blocks: bool, many: bool, batched: bool) -> None:
     """Refuse a function whose declaration shows that its calls would give no results.
 
     Args:
-        fn: the user's.
+        fn: the user's function.
         blocks: whether threads call the function; else an event loop awaits its calls.
         many: whether a call gives several results.
         batched: whether a call is for several values.

@@ -1,4 +1,4 @@
-"""Visits of a lane: functions of a state, rows and a host's answer to outputs and a new state."""
+"""Visits of a lane: functions from a state, rows and a host's answer to results and a new state."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -23,11 +23,11 @@ DIGEST_BYTES = 16
 
 
 class Lane:
-    """The visits of a lane, each a function of the state that it gets.
+    """The visits of a lane, each a function of a state.
 
     Args:
-        name: unique among all lanes that visit the same host.
-        terms: of all visits.
+        name: name, unique among all lanes that visit the same host.
+        terms: options of all visits.
     """
 
     def __init__(self, name: str, terms: Terms) -> None:
@@ -37,17 +37,17 @@ class Lane:
     def visit(
         self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
     ) -> tuple[tuple[Finished, ...], LaneState]:
-        """Return what comes out, and the new state.
+        """Return the results to emit, and the new state.
 
         Args:
-            state: that which the last visit has left.
-            stamp: of the micro-batch: the same whenever it is played, and no other batch's.
-            rows: what the batch brings, in the order of the lane.
-            host: where the calls are.
+            state: state after the last visit.
+            stamp: unique stamp of the micro-batch, the same in every replay.
+            rows: rows of the batch, in the order of the lane.
+            host: host of the calls.
 
         Raises:
-            LanesChanged: records are in flight that came in with another number of lanes.
-            VisitFailed: a call has failed; the host begins a new one when it is visited again.
+            LanesChanged: records are in flight that were read with another number of lanes.
+            VisitFailed: a call has failed; the host calls again at the next visit.
         """
         self.require_lanes(state)
         flight = (*state.in_flight, *self.identified(state, stamp, rows))
@@ -60,10 +60,10 @@ class Lane:
         return self.emits(state, stamp), self.after(stamp, left, (*held, *taken))
 
     def require_lanes(self, state: LaneState) -> None:
-        """Refuse a state of other lanes, before a call of the visit begins.
+        """Refuse a state with another number of lanes, before a call of the visit begins.
 
         Raises:
-            LanesChanged: records are in flight that came in with another number of lanes.
+            LanesChanged: records are in flight that were read with another number of lanes.
         """
         if state.lanes not in (None, self.terms.lanes) and self.wants_timer(state):
             assert state.lanes is not None
@@ -72,22 +72,22 @@ class Lane:
     def after(
         self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
     ) -> LaneState:
-        """Return the state that a visit leaves, with the number of lanes."""
+        """Return the state after a visit, with the number of lanes."""
         return LaneState(stamp, in_flight, finished, self.terms.lanes)
 
     def restored(self, stamp: int, rows: Iterable[Row]) -> LaneState:
         """Return the first state of a lane that begins with rows of a snapshot.
 
         Args:
-            stamp: as of a micro-batch before the first.
-            rows: in the order of the lane.
+            stamp: stamp, like the stamp of a micro-batch before the first.
+            rows: rows in the order of the lane.
         """
         return self.after(stamp, tuple(self.identified(LaneState(), stamp, rows)))
 
     def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         """Yield the records of rows with their identities.
 
-        Occurrences are counted on from those that the batch has brought before.
+        The occurrences include records that an earlier visit of the batch has brought.
         """
         seen = Counter(each.digest for each in state.identities if each.stamp == stamp)
         for row in rows:
@@ -101,7 +101,7 @@ class Lane:
         return Visit(self.name, self.terms, flight, held, self.lagging(flight))
 
     def lagging(self, flight: tuple[InFlight, ...]) -> tuple[Identity, ...]:
-        """Return what is older than the newest by more than the skew."""
+        """Return the records whose event time lags the newest by more than the skew."""
         skew = self.terms.skew
         times = {} if skew is None else {item.identity: item.time for item in flight}
         known = {identity: time for identity, time in times.items() if time is not None}
@@ -111,24 +111,24 @@ class Lane:
         return tuple(identity for identity, time in known.items() if time < oldest)
 
     def emits(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:
-        """Return what comes out: what an earlier batch has finished, so that it can't change."""
+        """Return the results to emit: the results of an earlier batch, which can't change."""
         return () if state.stamp == stamp else state.finished
 
     def holds(self, state: LaneState, stamp: int) -> tuple[Finished, ...]:
-        """Return what stays for the next batch: what an earlier visit of this one has finished."""
+        """Return the results of an earlier visit of this batch, which the next batch emits."""
         return state.finished if state.stamp == stamp else ()
 
     def wants_timer(self, state: LaneState) -> bool:
-        """Whether the lane has to be visited again, though no rows come."""
+        """Return whether the lane needs another visit even without rows."""
         return bool(state.in_flight or state.finished)
 
     def takes(
         self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]
     ) -> tuple[Finished, ...]:
-        """Return what is finished and in its turn.
+        """Return the finished records whose results may come out.
 
         Raises:
-            VisitFailed: a call has failed, whose turn it need not be.
+            VisitFailed: a call has failed, at any place in the order.
         """
         flight = tuple(flight)
         for item in flight:

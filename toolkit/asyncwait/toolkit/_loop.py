@@ -1,10 +1,10 @@
-"""The event loop of an operator, and its tasks: how they wake and end.
+"""The event loop of an operator, and its tasks: their wake-up, cancellation and end.
 
 This module imports neither trio nor anyio: an operator that uses them has imported them.
 
 Only a call itself sees the context variables that it sets, and each call sees the variables that
-were set when the operator was opened. A call in coroutine form with its own task behaves so
-without help; functions that an operator runs in its own tasks run in a copy of that context.
+were set when the operator was opened. The task of a call in coroutine form ensures this; functions
+that an operator runs in its own tasks run in a copy of that context.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _WITHOUT_CODE = (list, tuple)
-"""To read one of these runs nothing that could set a variable."""
+"""Types whose reading runs no code that could set a variable."""
 
 
 def isolated(function: Callable[P, T], context: Context) -> Callable[P, T]:
@@ -37,7 +37,7 @@ def isolated(function: Callable[P, T], context: Context) -> Callable[P, T]:
 
 
 def supplied(supplier: Callable[[], T]) -> T:
-    """Return what `supplier` gives; the variables that it sets stay in a copy of the context."""
+    """Call `supplier` in a copy of the context, which keeps its variables; return its result."""
     return copy_context().run(supplier)
 
 
@@ -52,10 +52,10 @@ _INTERRUPTIONS = (KeyboardInterrupt, SystemExit)
 
 
 def running_loop() -> Loop:
-    """Return the loop that runs the caller, be it asyncio's or trio's.
+    """Return the loop that runs the caller, of asyncio or trio.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: no loop runs the caller.
     """
     trio = running_trio()
     if trio is not None:
@@ -66,11 +66,11 @@ def running_loop() -> Loop:
 
 
 def reraise_fatal(error: BaseException) -> None:
-    """Return if `error` is an outcome; raise what is meant for the whole program, plainly.
+    """Raise an error for the whole program plainly; return if `error` is an outcome of a call.
 
     Raises:
-        KeyboardInterrupt: it is one, or a group that holds one.
-        SystemExit: the same.
+        KeyboardInterrupt: `error` is a KeyboardInterrupt, or a group with one.
+        SystemExit: the same for SystemExit.
     """
     for leaf in _leaves(error):
         if isinstance(leaf, _INTERRUPTIONS):
@@ -78,10 +78,10 @@ def reraise_fatal(error: BaseException) -> None:
 
 
 def is_own_cancellation(error: BaseException) -> bool:
-    """Say whether `error` is a cancellation that a scope round the present task asks for.
+    """Return whether `error` is a cancellation by a scope round the present task.
 
-    If user code has made it up, or it comes from a task that somebody else has cancelled, no such
-    scope is cancelled, and it is an error like any other (FAIL-5). So it is outside of any task.
+    If user code raised it, or it comes from another, cancelled task, no such scope is cancelled,
+    and it is an error like any other (FAIL-5); so it is outside of any task.
     """
     trio = running_trio()
     if trio is not None:
@@ -96,7 +96,7 @@ def is_own_cancellation(error: BaseException) -> bool:
 
 
 def unless_cancelled(error: BaseException) -> BaseException | None:
-    """Return what was raised by who was cancelled; None if that is the cancellation itself."""
+    """Return an error of cancelled code; None if the error is the cancellation itself."""
     trio = running_trio()
     cancelled = asyncio.CancelledError if trio is None else trio.Cancelled
     if isinstance(error, BaseExceptionGroup):
@@ -105,11 +105,12 @@ def unless_cancelled(error: BaseException) -> BaseException | None:
 
 
 def plain_error(group: BaseExceptionGroup[Any]) -> BaseException:
-    """Return what is to leave an operator whose tasks have raised `group`: a plain error.
+    """Return the plain error of an operator whose tasks have raised `group`.
 
-    That is an error for the whole program if there is one, else the first. asyncio has let a
-    KeyboardInterrupt or a SystemExit of a task out where the loop is run. Once more, it would end
-    the loop amid its shutdown: there, the host of the operator is cancelled like all other tasks.
+    It is an error for the whole program if the group has one, else the first error. asyncio has
+    raised a KeyboardInterrupt or a SystemExit of a task where the loop is run; raised again, it
+    would end the loop during its shutdown. So the operator's task gets a cancellation there, like
+    all other tasks.
     """
     leaves = list(_leaves(group))
     for leaf in leaves:
@@ -138,14 +139,14 @@ class Bell:
     The task checks the state before it waits, and again afterwards. No await lies between the check
     and the wait, so no ring is missed. A bell serves tasks of one loop.
 
-    The task sleeps by the means of its own loop: an event of anyio takes three times as long.
+    The task sleeps by the primitives of its own loop: an event of anyio takes three times as long.
     """
 
     __slots__ = ("_falls_asleep", "sleeper")
 
     def __init__(self) -> None:
         self.sleeper: Sleeper | None = None
-        """The waiting task; None without one, and when it is woken already."""
+        """The waiting task; None without a waiting task, or if it is woken already."""
         self._falls_asleep: Callable[[], Sleeper] | None = None
 
     async def wait(self) -> None:
@@ -181,16 +182,16 @@ class _TrioSleeper:
         yield from self._trio.lowlevel.wait_task_rescheduled(self._give_up).__await__()
 
     def _give_up(self, _raise_cancelled: Any) -> Any:
-        """Wake no cancelled task: it would be woken twice."""
+        """Prevent that a later ring wakes a cancelled task for a second time."""
         self._done = True
         return self._trio.lowlevel.Abort.SUCCEEDED
 
     def done(self) -> bool:
-        """Return whether nothing may wake it any more."""
+        """Return whether it was woken or cancelled."""
         return self._done
 
     def set_result(self, _: None) -> None:
-        """Wake it."""
+        """Wake the task."""
         self._done = True
         self._trio.lowlevel.reschedule(self._task)
 
@@ -206,16 +207,15 @@ def _way_to_sleep() -> Callable[[], Sleeper]:
 def start_task(group: Any, function: Callable[..., Any], *args: Any) -> None:
     """Start a task that leaves nothing behind, even if it is cancelled before its first step.
 
-    Where an interruption ends the loop, asyncio cancels all tasks, and never runs one that has not
-    begun. The task is anyio's; a coroutine in it would be dropped, and Python would warn that it
-    was never awaited. A generator may be dropped, so the coroutine is made at the first step.
-    Releases of anyio that know no handles of tasks put none round a coroutine, and take no other;
-    trio runs each task to its first checkpoint.
+    If an interruption ends the loop, asyncio cancels all tasks, and never runs a task that has not
+    begun. Python would warn about a coroutine in such a task, which was never awaited. A generator
+    gives no such warning, so this function makes the coroutine at the first step. Older releases of
+    anyio, without `TaskHandle`, do not accept it; trio runs each task to its first checkpoint.
 
     Args:
-        group: of anyio.
-        function: what the task runs.
-        args: of the function.
+        group: task group of anyio.
+        function: coroutine function that the task runs.
+        args: arguments of the function.
     """
     if running_trio() is not None or not hasattr(sys.modules["anyio"], "TaskHandle"):
         group.start_soon(function, *args)
@@ -228,21 +228,21 @@ def _steps(function: Callable[..., Any], args: tuple[Any, ...]) -> Generator[Any
     return (yield from function(*args).__await__())
 
 
-# Of a generator function itself it would make no `Coroutine`, and anyio takes nothing else.
+# For a plain generator function, `coroutine` would return no `Coroutine`, which anyio requires.
 _late_coroutine = coroutine(lambda function, args: _steps(function, args))  # noqa: PLW0108
 
 
 class HomeLoop:
-    """The event loop that has entered an operator, from its construction on."""
+    """The event loop that enters an operator: the running loop at construction."""
 
     def __init__(self) -> None:
         self._loop = _current_loop()
 
     def require(self, what: str) -> None:
-        """Refuse a use on another loop, where nothing would ever wake the waiting task.
+        """Refuse a use on another loop, where a waiting task would never wake.
 
         Args:
-            what: the operator should have been used for, as a participle.
+            what: the use of the operator, as a participle.
 
         Raises:
             RuntimeError: another loop runs the caller.
@@ -260,7 +260,7 @@ def _current_loop() -> Any:
 
 
 class LeftEarly(AsyncWaitError, RuntimeError):
-    """A read from a stream of plain values that was left before the end of its results was read."""
+    """A read from a stream of plain values that was left before all of its results were read."""
 
     def __str__(self) -> str:
         return (
@@ -273,7 +273,7 @@ class JoinableTasks:
     """The tasks of an operator, in a group whose end any task can wait for.
 
     Args:
-        group: of anyio, just entered by the present task, and left by `join`.
+        group: task group of anyio, just entered by the present task, and left by `join`.
     """
 
     def __init__(self, group: Any) -> None:
@@ -299,19 +299,19 @@ class JoinableTasks:
 
     @property
     def misplaced(self) -> RuntimeError | None:
-        """Error of leaving, and of later reads, if another task leaves than entered; else None."""
+        """Error of leaving, and of later reads, if another task entered; else None."""
         return self._misplaced if self.is_elsewhere else None
 
     def scopes(self, entered: AbstractContextManager[Any]) -> AbstractContextManager[Any]:
-        """Return what to leave in: the scopes that were entered; in another task, a shield."""
+        """Return the entered scopes to leave in; in another task, a shield."""
         if not self.is_elsewhere:
             return entered
-        anyio: Any = sys.modules["anyio"]  # whose group it is
+        anyio: Any = sys.modules["anyio"]  # which made the group
         shield: AbstractContextManager[Any] = anyio.CancelScope(shield=True)
         return shield
 
     def _start_counted(self, function: Any, *args: Any) -> None:
-        """Start a task of trio, whose groups tell only the task that entered of their end."""
+        """Start and count a task of trio, because only the entering task can wait for its group."""
         self._running += 1
         self._group.start_soon(self._run, function, args, name=function)
 
@@ -325,13 +325,13 @@ class JoinableTasks:
     async def join(self) -> BaseException | None:
         """Wait until the tasks have ended, even if this wait is cancelled.
 
-        Scopes that are cancelled in the tasks have to be shielded by then: anyio counts what they
-        take back as if it were the present task's, if that is cancelled meanwhile.
+        Cancelled scopes in the tasks have to be shielded before: if the present task is cancelled
+        meanwhile, anyio counts their `uncancel` calls for this task.
 
         Returns:
-            What has to come out, whatever the body raised: an error of the tasks that is for the
-            whole program; asyncio's own cancellation of the waiting task, which no scope holds up;
-            or a RuntimeError, because the task that entered is another one.
+            An error that replaces any error of the body: an error of the tasks for the whole
+            program; asyncio's own cancellation of the waiting task, which no scope shields; or a
+            RuntimeError, because another task entered. None without such an error.
         """
         if self.is_elsewhere:
             return await self._join_elsewhere()

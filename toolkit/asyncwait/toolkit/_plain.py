@@ -1,4 +1,4 @@
-"""Plain values in, plain values out: the contract without its elements."""
+"""The form of operators for plain values: the contract without its elements."""
 
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterable, Sequence
@@ -74,8 +74,8 @@ def plain_wait(
 
     Args:
         open_operator: the operator.
-        mode: of the function to build.
-        open_plain: the same operator without the detour through records, if it has that.
+        mode: mode of the function to build.
+        open_plain: the same operator without records in between, if it has such a form.
         blocks: whether the operator calls the function in threads.
     """
     open_values = _through_records(open_operator) if open_plain is None else open_plain
@@ -98,52 +98,52 @@ def plain_wait(
         limits: Sequence[AnyLimit] | SharedLimits | None = None,
         on_failure: Literal["finish"] | None = None,
     ) -> AsyncGenerator[PlainResults[Any]]:
-        """Call `fn` for each value of `source`, many at a time, and give what they come to.
+        """Call `fn` for each value of `source`, many at a time, and give the results.
 
         Args:
             source: the values; closed on every way out, with the iterator that it makes: a
-                generator by `close()`, all else as far as it has `aclose()`.
+                generator by `close()`, any other source by `aclose()`, if it has it.
             fn: a coroutine function; may have `timeout(value)`, `failure(value, error)`, `open()`
-                and `close()`. What a handler gives is read as what the function gives, but its None
-                is no result.
+                and `close()`. A handler returns results in the same form as the function, but its
+                None is no result.
             timeout: seconds from the start of the first call for a value to its deadline; None for
-                none.
-            retry: how calls are repeated; None for not at all. Its `on_result` is given what `fn`
-                gives for a value: the one result, or with `many` all of them as a tuple.
-            on_error: what becomes of a value for which everything has failed, its retries too:
-                "fail" ends the stream with the error; "skip" leaves the value out; a function of
-                value and error gives the result in its place, whatever it is (with `many`: the
-                results). None for what `fn.failure` says, or else "fail".
-            capacity: values called and not yet read by the consumer at most, but see `max_held`.
-            max_held: so many finished results take no room: one slow call in front then leaves no
-                other undone. None for none.
-            copy: makes the copy of a value that each call and each handler is given; None for the
-                very object.
-            batch: how many values share a call: `fn` is given a list of them, and returns a list
-                in the same order, or a mapping from values, of what it would give for each; an
-                exception in there fails its value alone. None for a call for each value.
-            cache: how what `fn` gives is kept for other values with the same key, which also share
-                calls; results are then shared objects, so change none. None for no cache. Not with
-                `batch`. Without `many` nothing counts as missing.
-            many: `fn` returns an iterable of results for each value (not str, bytes, dict or
-                None); without it there is exactly one result for each value, whatever it is.
-            key: gives the key of a value, which may be anything that can be compared; there must be
-                one in key-ordered mode, and only there. What it raises is an error of the source.
+                no deadline.
+            retry: retry policy; None for no further attempts. Its `on_result` takes the one result
+                of `fn` for a value, or with `many` all results as a tuple.
+            on_error: treatment of a value whose last attempt has failed: "fail" ends the stream
+                with the error; "skip" leaves the value out; a function of value and error returns
+                the result in its place (with `many`: the results). None for `fn.failure`, or else
+                "fail".
+            capacity: largest number of values called and not yet read by the consumer, but see
+                `max_held`.
+            max_held: number of finished results that take no room, so that other calls can start
+                while one call in front is slow. None if all results take room.
+            copy: function that copies a value for each call and each handler; None for no copies.
+            batch: bounds of batches: `fn` takes a list of values, and returns a list in the same
+                order, or a mapping from values, of its answers; an exception among the answers
+                fails its value alone. None for a call for each value.
+            cache: bounds of the cache of results by key, whose values also share calls; values then
+                share result objects, which must not be changed. None for no cache. Not with
+                `batch`. Without `many` no result counts as missing.
+            many: whether `fn` returns an iterable of results for each value (not str, bytes, dict
+                or None); else it returns exactly one result for each value, of any type.
+            key: function that returns the key of a value, an object that can be compared; required
+                in key-ordered mode, and only there. Its error is an error of the source.
             limits: limits of the service and budgets: a list of
                 `asyncwait.backends.services.Limit`, `InFlight`, `Adaptive`, `Breaker` and `Budget`.
-                All of them hold for each call, further attempts included. A value waits for its
-                permit before its deadline runs. Operators that are given the same limit object
-                share it. None for `capacity` alone.
-            on_failure: how a failure that nothing handles ends the stream. None raises the error at
-                once, and drops the finished results behind it. "finish" begins no further call, has
-                the results of all calls that run come out in order, and raises the error then.
+                All of them apply to each call, further attempts included. A value waits for its
+                permit before its deadline runs. Operators with the same limit object share it. None
+                for `capacity` alone.
+            on_failure: end of the stream after a failure without a handler. None raises the error
+                at once, and drops the finished results after it. "finish" begins no further call,
+                gives the results of all running calls in order, and raises the error then.
 
         Returns:
             An async context manager that gives an async iterator of the results: see
             `asyncwait.toolkit.PlainWait`.
 
         Raises:
-            InvalidConfig: an argument is wrong; on entering, and the source is closed.
+            InvalidConfig: an argument is wrong; raised on entering, and the source is closed.
         """
         async with aclosing(PlainSource(source)) as records:
             records.record = _keyed(key, mode)
@@ -197,10 +197,10 @@ def bind(function: str, signature: inspect.Signature, args: Any, options: Any) -
     """Return the arguments of a call by their names.
 
     Args:
-        function: its name.
-        signature: of the function.
-        args: by position.
-        options: by name.
+        function: name of the function.
+        signature: signature of the function.
+        args: arguments by position.
+        options: arguments by name.
 
     Raises:
         TypeError: an argument is missing, or the function has no such option; the message names
@@ -222,11 +222,11 @@ def bind(function: str, signature: inspect.Signature, args: Any, options: Any) -
 def entered_once(
     given: str, use: str
 ) -> Callable[[Callable[P, AbstractAsyncContextManager[T]]], Callable[P, Opening[T]]]:
-    """Have a function that gives a context say what is wrong with an option or a use of it.
+    """Decorate a function that returns a context, to explain wrong options and wrong uses.
 
     Args:
-        given: name of what entering gives, for the message.
-        use: what is done with that within the context.
+        given: name for the object that entering gives, for the message.
+        use: example of the use of this object within the context.
     """
 
     def decorate(wait: Callable[P, AbstractAsyncContextManager[T]]) -> Callable[P, Opening[T]]:
@@ -247,7 +247,7 @@ def entered_once(
 
 
 class _EnteredOnce(AbstractAsyncContextManager[T]):
-    """Says plainly what is wrong with a second entry of a context, or with a loop over it."""
+    """Context that explains the error of a second entry, or of a loop over the context."""
 
     def __init__(
         self, context: AbstractAsyncContextManager[T], name: str, given: str, use: str
@@ -295,7 +295,7 @@ def _keyed(key: Callable[[Any], Any] | None, mode: Mode) -> Callable[[Any], Reco
 
 
 def _failure_handler(on_error: OnError, function: PlainFunction) -> FailureHandler | None:
-    """Return what handles failures as `on_error` says; None for nothing."""
+    """Return the failure handler for `on_error`; None for "fail"."""
     if on_error == "fail":
         return None
     if on_error == "skip":

@@ -41,7 +41,7 @@ from asyncwait.toolkit._loop import HomeLoop, LeftEarly
 
 
 class WholeDict:
-    """A dict, which would lose its values as a collection, made something that is none."""
+    """A dict wrapped as no collection, because reading it as results would lose its values."""
 
     def __init__(self, given: Mapping[Any, Any]) -> None:
         self._given = given
@@ -50,17 +50,17 @@ class WholeDict:
         return repr(self._given)
 
 
-WholeDict.__name__ = "dict"  # as the error has to call it
+WholeDict.__name__ = "dict"  # name of the type in error messages
 
 
 class PlainFunction:
-    """The user's function as one of records: gives its own results, but lets no dict pass for some.
+    """The user's function in the form for records; it returns collections, but refuses a dict.
 
     Args:
-        fn: the user's.
+        fn: the user's function.
         batched: whether it is called with a list of values.
-        limited: whether a `Cost` that it returns tells the cost of the call; else the operator
-            takes the result out of the `Cost`.
+        limited: whether limits use the `Cost` that it returns; else the operator takes the result
+            out of the `Cost`.
         blocks: whether threads call it.
 
     Raises:
@@ -68,7 +68,7 @@ class PlainFunction:
     """
 
     single = False
-    """Whether what a call gives is the one result, and no collection."""
+    """Whether the answer of a call is a single result, not a collection."""
 
     def __init__(
         self, fn: Any, *, batched: bool = False, limited: bool = False, blocks: bool = False
@@ -79,9 +79,9 @@ class PlainFunction:
         self.makes_several = False
         """Whether a call makes several calls, each with a permit of its own."""
         self.spent: Counter[str] | None = None
-        """Counts what calls cost, by unit."""
+        """Counter of the costs of calls, by unit."""
         self.keeps_all = part_of(fn, "keeps_all", False)
-        """Whether a journal keeps whatever it gives."""
+        """Whether a journal keeps all of its results."""
         if blocks and not callable(fn):
             raise InvalidConfig.of("fn", fn, "a plain function, to be called in threads")
         parts = FunctionParts.of(fn)
@@ -89,7 +89,7 @@ class PlainFunction:
             raise InvalidConfig.of("fn", fn, "a coroutine function here; open_operator takes both")
         require_kind(fn, blocks=blocks, many=not self.single, batched=batched)
         self.call = parts.call
-        """The user's own."""
+        """The user's own function."""
         for name in ("open", "close"):
             if (hook := getattr(parts, name)) is not None:
                 setattr(self, name, hook)
@@ -100,7 +100,7 @@ class PlainFunction:
             self.failure = lambda v, error: self._wrap_fallback(failed(v, error), "fn.failure")
 
     async def __call__(self, value: Any) -> Any:
-        # What it is given in a batch is its own: it may change that list.
+        # In a batch the function receives a list of its own, which it may change.
         returned = self.call(list(value) if self._batched else value)
         if inspect.isasyncgen(returned) and not (self.single or self._batched):
             given: Any = await collected(returned)
@@ -118,11 +118,11 @@ class PlainFunction:
         return [each if isinstance(each, BaseException) else self.wrap(each) for each in answers]
 
     def wrap(self, result: Any, name: str = "fn") -> Any:
-        """Return what a function gives as a collection of results, unless it is none.
+        """Return the answer of a function, as a collection if it is one.
 
         Args:
-            result: of the function.
-            name: of the function, for the error if the result is unfinished work.
+            result: answer of the function.
+            name: name of the function, for the error if the answer is unfinished work.
         """
         if isinstance(result, list | tuple) and not is_whole(result):
             return [settled(name, each) for each in result]
@@ -135,7 +135,7 @@ class PlainFunction:
 
 
 class PlainOne(PlainFunction):
-    """Gives one result for each value, whatever it is; a handler's None still means none."""
+    """The user's function with one result for each value; None of a handler means no result."""
 
     single = True
 
@@ -148,7 +148,7 @@ class PlainOne(PlainFunction):
 
 
 class Value(Record, frozen=True):
-    """A plain value as the operator's record; errors call it a value, as users have no records."""
+    """A plain value as a record; its text is "value ...", because users have no records."""
 
     def __str__(self) -> str:
         return f"value {super().__str__().removeprefix('Record ')}"
@@ -159,14 +159,14 @@ class ValuesAhead(AsyncIterator[Any]):
 
     @abstractmethod
     def at_hand(self, most: int) -> list[Any]:
-        """Return the next values, up to so many, of those that it has; none if it has to wait."""
+        """Return the next values without a wait, `most` at most; possibly an empty list."""
 
 
 def require_source(source: Any) -> None:
-    """Refuse what is no source of values, or a source that has ended already.
+    """Refuse an object that is not a source of values, or a source that has ended already.
 
     Raises:
-        InvalidConfig: it can't be iterated, is one text, or is a generator that has ended.
+        InvalidConfig: the source can't be iterated, is a text, or is a generator that has ended.
     """
     if isinstance(source, type) or not isinstance(source, AsyncIterable | Iterable):
         raise InvalidConfig.of("source", source, "an iterable or async iterable of values")
@@ -182,26 +182,26 @@ def require_source(source: Any) -> None:
 class PlainSource:
     """The values of a source as records.
 
-    It is no generator: the operator may close it before it is started, and the source with it.
+    It is not a generator, because closing it before its start must also close the source.
 
     Args:
-        source: the user's.
+        source: the user's source.
 
     Raises:
-        InvalidConfig: it is no source; see `require_source`.
+        InvalidConfig: the source is invalid; see `require_source`.
     """
 
     def __init__(self, source: Iterable[Any] | AsyncIterable[Any]) -> None:
         require_source(source)
         self._source = source
         self.record: Callable[[Any], Record] = Value
-        """Makes the record of a value; what that raises is an error of the source."""
+        """Function that makes the record of a value; its error is an error of the source."""
         self._values: Iterator[Any] | AsyncIterator[Any] | None = None
         self._closed = False
 
     def values(self) -> Iterator[Any] | AsyncIterator[Any]:
         """Return the one iterator of the values; iterate it, or this source."""
-        if self._values is None:  # not before: what iterating raises is an error of the source
+        if self._values is None:  # An error of `iter` here counts as an error of the source.
             source = self._source
             self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
         return self._values
@@ -228,7 +228,7 @@ class PlainSource:
         return Value if self.record is Value else self.record_of
 
     def record_of(self, value: Any) -> Record:
-        """Return a value as a record; an error of its key is never taken for the end."""
+        """Return a value as a record; StopIteration of its key becomes a RuntimeError."""
         try:
             return self.record(value)
         except (StopIteration, StopAsyncIteration) as error:
@@ -243,7 +243,7 @@ class PlainSource:
 
 @contextmanager
 def no_end_in_disguise() -> Generator[None]:
-    """Keep a source that is not async from ending the stream by what ends an async one."""
+    """Turn StopAsyncIteration of a plain source, which is not its end, into a RuntimeError."""
     try:
         yield
     except StopAsyncIteration as error:
@@ -251,9 +251,9 @@ def no_end_in_disguise() -> Generator[None]:
 
 
 class PlainValues:
-    """The values of the records that come out.
+    """The values of the emitted records.
 
-    It is no generator: one ends when a wait for its next value is cancelled.
+    It is not a generator, which would end when a wait for its next value is cancelled.
     """
 
     def __init__(self, results: OperatorResults) -> None:
@@ -278,7 +278,7 @@ class PlainValues:
                 return element.value
 
     def leave(self) -> None:
-        """Have a later read raise an error, if the end of the results was not read before."""
+        """Let later reads raise an error, unless all results were read before."""
         self._is_left = True
 
     def statistics(self) -> Statistics:

@@ -1,9 +1,8 @@
-"""Cancellation of a call, or of the read of a source, by the means of the loop.
+"""Cancellation of a call, or of the read of a source, in the way of the loop.
 
-A call is cancelled as its loop does it, and by nobody but its operator. On asyncio that is by one
-`Task.cancel()`, as `asyncio.timeout` does it: whatever the call awaits in its clean-up runs to its
-end. On trio it is by a scope: there what is awaited in a clean-up is cancelled, too, unless it is
-shielded.
+Only its operator cancels a call. On asyncio the operator calls `Task.cancel()` once, as
+`asyncio.timeout` does, and the clean-up of the call may await to its end. On trio the operator
+cancels a scope, which also cancels each await of the clean-up without a shield.
 """
 
 import asyncio
@@ -14,10 +13,9 @@ from asyncwait.toolkit._loop import running_trio
 
 
 class CallScope(Protocol):
-    """In which a call runs, and maybe others before it, one after the other, in one task.
+    """Cancel scope of a call, or of several calls in a row in one task, or of reading a source.
 
-    A task that reads a source runs in a scope, too. A task that enters a scope checks whether it
-    is cancelled already, and makes no call then.
+    A task that enters the scope checks whether it is cancelled already, and makes no call then.
 
     Attributes:
         shield: whether `cancel` no longer cancels.
@@ -27,25 +25,25 @@ class CallScope(Protocol):
 
     @property
     def cancel_called(self) -> bool:
-        """Whether it was cancelled; it serves no further call then."""
+        """Whether it was cancelled, so that it serves no further call."""
         ...
 
     def cancel(self) -> None:
-        """Cancel the call that runs, if there is one; once, however often this is called."""
+        """Cancel the running call, if any; further calls of this method do nothing."""
         ...
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, kind: Any, error: Any, traceback: Any, /) -> bool | None:
-        """Leave; an exception by which its own cancellation has ended the call goes no further."""
+        """Leave, and stop the exception of its own cancellation."""
         ...
 
 
 def call_scope(*, shield: bool | None = None) -> CallScope:
-    """Return a scope for calls on the loop that runs, in which no task is yet.
+    """Return a new scope for calls on the running loop.
 
     Args:
-        shield: scopes outside don't reach into it; None for asyncio alone.
+        shield: whether it shields from outer scopes; None for a shield on asyncio only.
     """
     trio = running_trio()
     scope: CallScope = (
@@ -57,10 +55,7 @@ def call_scope(*, shield: bool | None = None) -> CallScope:
 
 
 class _OnceScope:
-    """Cancels a task of asyncio once.
-
-    The scopes of anyio round it, which would do so again and again, do not reach into a shield.
-    """
+    """Cancels a task of asyncio once; a shield excludes outer scopes of anyio, which repeat it."""
 
     __slots__ = ("_before", "_loop", "_outside", "_task", "_was_sent", "cancel_called", "shield")
 
@@ -76,7 +71,7 @@ class _OnceScope:
         if not self.cancel_called:
             self.cancel_called = True
             if self._task is asyncio.current_task():
-                # It may be through, or nearly: a cancellation that nothing awaits would stay.
+                # The task may end without an await, and the cancellation would stay pending.
                 self._loop.call_soon(self._send)
             else:
                 self._send()
@@ -96,7 +91,7 @@ class _OnceScope:
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> bool:
         task, self._task = self._task, None
         assert task is not None
-        # Another cancellation of the task belongs to its sender.
+        # Further cancellations of the task come from other code, which handles them.
         is_ours = self._was_sent and task.uncancel() <= self._before
         if self._outside is not None:
             self._outside.__exit__(kind, error, traceback)

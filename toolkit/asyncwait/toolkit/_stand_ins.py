@@ -1,4 +1,4 @@
-"""Fallbacks: other functions for calls that failed, and hedges, second calls for slow ones.
+"""Fallbacks, other functions for failed calls, and hedges, second calls beside slow calls.
 
 This module does not import anyio, which cancels calls: the operator has imported it.
 """
@@ -37,21 +37,21 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 _KNOWN = 20
-"""Number of known durations from which a share of them is determined."""
+"""Smallest number of durations for a percentile."""
 
 _REMEMBERED = 1_000
 
 
 class Hedge(Struct, frozen=True):
-    """When a second call is made for a value, while the first one still runs.
+    """Condition for a second call for a value, while its first call still runs.
 
     Args:
-        after: seconds from the start of a call; or a share of calls, as "p95": as long as 95 in a
-            hundred of the last thousand results took, once 20 are known.
-        at_most: share of calls that may have a second one.
+        after: seconds from the start of a call; or a percentile, as "p95": the duration that 95 %
+            of the last thousand results did not exceed, once 20 are known.
+        at_most: share of calls that may have a second call.
 
     Raises:
-        InvalidConfig: one of them is none of these.
+        InvalidConfig: an argument is out of its range.
     """
 
     after: float | str = "p95"
@@ -67,7 +67,6 @@ class Hedge(Struct, frozen=True):
 
 
 def _is_share(after: str) -> bool:
-    """Say whether this is a share of calls, from "p1" to "p99"."""
     return after[:1] == "p" and after[1:] in {str(percent) for percent in range(1, 100)}
 
 
@@ -75,10 +74,10 @@ class HedgeFigures(Struct, frozen=True):
     """Figures of a function with fallbacks or hedges.
 
     Args:
-        calls: that were the first of their function for an attempt.
-        hedges: that were the second.
+        calls: first calls of a function for an attempt.
+        hedges: second calls.
         won: hedges that gave the result.
-        fell_back: attempts that asked another function than the first.
+        fell_back: attempts that called another function than the first.
     """
 
     calls: int = 0
@@ -88,19 +87,19 @@ class HedgeFigures(Struct, frozen=True):
 
 
 class _Beginning:
-    """Start of the first of some calls, which may wait for its permit before."""
+    """Start of the first of several calls, each of which may wait for a permit before."""
 
     def __init__(self) -> None:
         self.is_there = False
         self._bell = Bell()
 
     def come(self) -> None:
-        """Note that one begins."""
+        """Note that a call begins."""
         self.is_there = True
         self._bell.ring()
 
     async def wait(self) -> None:
-        """Wait until one has begun."""
+        """Wait until a call has begun."""
         while not self.is_there:
             await self._bell.wait()
 
@@ -111,7 +110,7 @@ _BEGINNING: ContextVar[_Beginning] = ContextVar("_BEGINNING")
 class _Marked:
     """A function that notes the start of each call, which may wait for its permit before.
 
-    Where a journal answers, no call starts.
+    If a journal has the result, no call starts.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -134,7 +133,7 @@ class _Marked:
 def _heeded(
     call: Coroutine[Any, Any, T], on_cancelled: Callable[[], None]
 ) -> Generator[Any, Any, T]:
-    """Await `call`, and tell as soon as it is cancelled, not when it has cleaned up."""
+    """Await `call`; call `on_cancelled` as soon as it is cancelled, before its clean-up."""
     cancelled = sys.modules["anyio"].get_cancelled_exc_class()
     step: Callable[[Any], Any] = call.send
     sent: Any = None
@@ -162,7 +161,7 @@ class Race:
     def __init__(self) -> None:
         self.running = 0
         self.second: Any = None
-        """The event that the second call, or who waits to make it, has ended; None before that."""
+        """Event of the end of the second call or of the wait for it; None before the wait."""
         self.is_over = False
         """Whether the result is decided or no longer wanted."""
         self._scopes: list[CallScope] = []
@@ -173,37 +172,37 @@ class Race:
         """Errors by the numbers of their calls."""
 
     def scope(self) -> CallScope:
-        """Return a scope for one of the calls, which cancels it as its loop does (CANCEL-1)."""
+        """Return a new scope that cancels one of the calls in the way of the loop (CANCEL-1)."""
         self._scopes.append(call_scope(shield=False))
         return self._scopes[-1]
 
     def end(self, *, but: CallScope | None = None) -> None:
-        """Cancel what still runs, but for the call in one scope."""
+        """Cancel the running calls, except the call in the scope `but`."""
         self.is_over = True
         for scope in self._scopes:
             if scope is not but:
                 scope.cancel()
 
     async def second_ended(self) -> None:
-        """Wait for the second call, if it has begun to be one."""
+        """Wait for the second call, or for the task that waits to make it, if it has begun."""
         if self.second is not None:
             await self.second.wait()
 
     def win(self, number: int, result: Any) -> bool:
-        """Take a result; return whether the other call is to be cancelled."""
+        """Take a result; return True, as the other call is no longer needed."""
         self.running -= 1
         if self.winner is None:
             self.winner, self._result = number, result
         return True
 
     def fail(self, number: int, error: BaseException) -> bool:
-        """Take an error; return whether nothing runs any more that may give a result."""
+        """Take an error; return whether no call runs any more."""
         self.running -= 1
         self.errors[number] = error
         return self.running == 0
 
     def outcome(self) -> Any:
-        """Return the first result; raise the error of the first call if there is none."""
+        """Return the first result; raise the error of the first call without a result."""
         if self.winner is None:
             raise self.errors[min(self.errors)]
         return self._result
@@ -215,34 +214,35 @@ class Times:
     def __init__(self) -> None:
         self._last: deque[float] = deque()
         self.sorted: list[float] = []
-        """By length."""
+        """The same durations, the shortest first."""
 
     def add(self, seconds: float) -> None:
-        """Remember one more."""
+        """Add a duration."""
         self._last.append(seconds)
         insort(self.sorted, seconds)
         if len(self._last) > _REMEMBERED:
             self.sorted.remove(self._last.popleft())
 
     def share(self, percent: int) -> float | None:
-        """Return how long so many in a hundred took at most; None while too few are known."""
+        """Return a percentile of the durations in seconds; None while too few are known."""
         count = len(self.sorted)
         return None if count < _KNOWN else self.sorted[ceil(count * percent / 100) - 1]
 
 
 class StandIns(Generic[A, B]):
-    """A coroutine function that has others stand in for it; an operator calls it like any other.
+    """A coroutine function with fallbacks and hedges; an operator calls it like any other.
 
-    To the operator it is one call, of one outcome, and cancelled as a whole: it takes one place of
+    To the operator it is one call with one outcome, cancelled as a whole, which takes one place of
     the capacity. `limits` count each of the calls that it makes. See the rules of HEDGE.
 
     Args:
-        fn: called first; its `open`, `close`, `timeout` and `failure` apply to the whole.
-        others: asked in this order, each when the one before it has raised an Exception.
-        hedge: when a slow call gets a second one; None for never.
+        fn: first function; its `open`, `close`, `timeout` and `failure` apply to the whole.
+        others: fallbacks in this order, each called when the function before has raised an
+            Exception.
+        hedge: condition for a second call beside a slow call; None for never.
 
     Raises:
-        InvalidConfig: one of them is no coroutine function, or `hedge` is no Hedge.
+        InvalidConfig: a function is not a coroutine function, or `hedge` is not a Hedge.
     """
 
     race_class = Race
@@ -268,15 +268,15 @@ class StandIns(Generic[A, B]):
         if (is_paid := part_of(fn, "is_paid")) is not None:
             self.is_paid = is_paid
         self.keeps_all = any(part_of(each, "keeps_all", False) for each in (fn, *others))
-        """Whether a journal keeps whatever one of them gives."""
+        """Whether a journal keeps all results of one of the functions."""
         self.functions: Sequence[Callable[[Any], Any]] = [*map(_Marked, (fn, *others))]
-        """Those that are asked, in this order."""
+        """The functions, in the order in which they are called."""
         self.hedge = hedge
         self._times = self.times_class()
         self._counts = dict.fromkeys(HedgeFigures.__struct_fields__, 0)
 
     def figures(self) -> HedgeFigures:
-        """Return what it has done so far."""
+        """Return the present figures."""
         return HedgeFigures(**self._counts)
 
     async def __call__(self, value: A) -> B:
@@ -301,11 +301,11 @@ class StandIns(Generic[A, B]):
         raise AssertionError("there is a last function")
 
     def goes_on(self, place: int, error: Exception, /) -> bool:
-        """Return whether another function follows one that has failed."""
+        """Return whether another function follows the failed function at `place`."""
         return place + 1 < len(self.functions) and not isinstance(error, FINAL)
 
     async def ask(self, function: Callable[[Any], Any], value: Any) -> Any:
-        """Ask one function, twice if it takes long; return the first result."""
+        """Call a function, and again if it is slow; return the first result."""
         delay = self.delay()
         if delay is None:
             return await self._timed(function, value)
@@ -319,7 +319,7 @@ class StandIns(Generic[A, B]):
                         run = self._run(race, function, value, 0)
                         await _heeded(run, partial(race.end, but=scope))
                     await race.second_ended()
-                except BaseException:  # It is cancelled, say; the group would cut clean-up short.
+                except BaseException:  # On a cancellation, the group would interrupt the clean-up.
                     race.end()
                     with anyio.CancelScope(shield=True):
                         await race.second_ended()
@@ -337,7 +337,7 @@ class StandIns(Generic[A, B]):
         return self._times.share(int(after[1:])) if isinstance(after, str) else after
 
     def may(self) -> bool:
-        """Say whether one more call may have a second."""
+        """Return whether one more call may have a second call."""
         counts, hedge = self._counts, self.hedge
         return hedge is not None and counts["hedges"] + 1 <= hedge.at_most * counts["calls"]
 
@@ -358,7 +358,7 @@ class StandIns(Generic[A, B]):
 
     @contextmanager
     def _counted(self, **counts: int) -> Generator[None]:
-        """Count a call in advance, as other calls look at the counts.
+        """Count a call before it starts, because other calls use the counts.
 
         A call that never gets a permit, or is cancelled before, is not counted.
         """

@@ -1,7 +1,7 @@
 """Classification of errors: whether another call may succeed, and when to make it.
 
-Clients are known by what their errors show, so that none has to be installed: by an HTTP status if
-there is one, else by their classes.
+The errors of clients show an HTTP status, or else the name of their class, so that no client has to
+be installed.
 """
 
 import errno
@@ -15,7 +15,7 @@ from typing import Any
 from asyncwait.spec import RetryAfter
 
 _STATUSES = {408, 425, 429, 500, 502, 503, 504, *range(520, 525), 529}
-"""Those that say so: also of proxies (520 to 524), and of a service that is overloaded (529)."""
+"""Transient HTTP statuses, also of proxies (520 to 524), and of an overloaded service (529)."""
 
 _LOST = {
     *(errno.EADDRNOTAVAIL, errno.EHOSTDOWN, errno.EHOSTUNREACH),
@@ -43,11 +43,11 @@ _OF_CLIENTS: Mapping[str, bool] = {
     "requests.Timeout": True,
     "trio.TooSlowError": True,
 }
-"""Classes by the names of their packages and their own, and whether their errors may pass. Of those
-that an error is an instance of the first counts that is here."""
+"""Classes by package and name, and whether their errors are transient. The first class of an
+error's MRO in this table counts."""
 
 _ANYWHERE = {"APIConnectionError", "APITimeoutError"}
-"""Classes of clients that generators build alike for many services, such as OpenAI's."""
+"""Classes in generated clients of many services, such as OpenAI's."""
 
 _BY_CODE = {
     **dict.fromkeys(("UNAVAILABLE", "DEADLINE_EXCEEDED"), 503),
@@ -58,30 +58,30 @@ _BY_CODE = {
 """The HTTP statuses for codes of gRPC and AWS; AWS sends some of its codes with the status 400."""
 
 _SPENT = {"insufficient_quota"}
-"""Codes of services that say 429 where nothing but money helps."""
+"""Codes of services for a spent quota, which they send with status 429."""
 
 _DEEP = 8
-"""Errors that are looked at, each the cause of the one before."""
+"""Largest number of errors in a chain of causes."""
 
 
 def transient(error: BaseException) -> bool | RetryAfter:
-    """Say whether a call that failed may succeed the next time: `Retry(on_error=transient)`.
+    """Return whether a failed call may succeed the next time: `Retry(on_error=transient)`.
 
-    An error with an HTTP status may pass if that is 408, 425, 429, 500, 502, 503, 504, 520 to 524
-    or 529; any other status stands, as a 400 does. The same holds for the codes of gRPC
-    (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`, `DEADLINE_EXCEEDED`) and AWS (`SlowDown`, those of
-    throttling). Without a status, lost connections and timeouts may pass, of Python itself and of
-    aiohttp, botocore, httpx, redis, requests, trio, urllib and clients like OpenAI's, or where one
-    of these is the cause of an error. All other errors stand: a slip in the function costs one
-    call.
+    An error with an HTTP status is transient if the status is 408, 425, 429, 500, 502, 503, 504,
+    520 to 524 or 529; any other status, such as 400, is permanent. The same holds for the codes of
+    gRPC (`UNAVAILABLE`, `RESOURCE_EXHAUSTED`, `DEADLINE_EXCEEDED`) and AWS (`SlowDown` and the
+    throttling codes). Without a status, lost connections and timeouts are transient: errors of
+    Python itself and of aiohttp, botocore, httpx, redis, requests, trio, urllib and clients like
+    OpenAI's, also as the cause of another error. All other errors are permanent, so that a mistake
+    in the function costs one call.
 
     Args:
-        error: as the call has raised it.
+        error: error of the call.
 
     Returns:
-        Whether there is to be another attempt; a `RetryAfter` where the service names a time to
-        come, by `Retry-After`, in seconds or as a date, or by `retry-after-ms`. The back-off of
-        `Retry` counts if it is longer.
+        Whether another attempt follows; a `RetryAfter` if the service names a later time, by
+        `Retry-After`, in seconds or as a date, or by `retry-after-ms`. The back-off of `Retry`
+        applies if it is longer.
     """
     errors = list(causes(error))
     if any(isinstance(each, ssl.SSLCertVerificationError) for each in errors):
@@ -91,7 +91,7 @@ def transient(error: BaseException) -> bool | RetryAfter:
 
 
 def cause_or_self(error: BaseException) -> BaseException:
-    """Return what has led to an error, be that false; or the error itself."""
+    """Return the cause of an error, even if the cause is falsy; or else the error itself."""
     return error if error.__cause__ is None else error.__cause__
 
 
@@ -114,7 +114,7 @@ def attribute_of(thing: Any, name: str) -> Any:
 
 
 def _answer(error: BaseException) -> bool | RetryAfter | None:
-    if str(vars(error).get("code")) in _SPENT:  # As a property, aiohttp warns of it.
+    if str(vars(error).get("code")) in _SPENT:  # Reading aiohttp's property `code` would warn.
         return False
     seconds = _told(error)
     if seconds is not None and seconds > 0:
@@ -124,9 +124,9 @@ def _answer(error: BaseException) -> bool | RetryAfter | None:
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the HTTP status with which a service has answered; None if the error has none.
+    """Return the HTTP status in an error; None without a status.
 
-    For a code of gRPC or AWS that is the status which means the same.
+    For a code of gRPC or AWS, return the status with the same meaning.
     """
     code = _code(error)
     if code is not None:
@@ -175,7 +175,7 @@ def _by_class(error: BaseException) -> bool | None:
 
 
 def _told(error: BaseException) -> float | None:
-    """Return in how many seconds a service wants to be called again; None if it does not say."""
+    """Return the seconds after which a service accepts the next call; None if it does not say."""
     own, response = attribute_of(error, "headers"), attribute_of(error, "response")
     for headers in (own, attribute_of(response, "headers"), _aws(error, "HTTPHeaders")):
         get: Callable[[str], Any] | None = attribute_of(headers, "get")
@@ -189,7 +189,7 @@ def _told(error: BaseException) -> float | None:
 
 
 def _seconds(text: str, get: Callable[[str], Any]) -> float | None:
-    """Return the seconds that a header says: as a number, or as a date by the service's clock."""
+    """Return the seconds in a header: a number, or a date by the service's clock."""
     try:
         seconds = float(text)
     except ValueError:

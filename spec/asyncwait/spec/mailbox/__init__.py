@@ -1,4 +1,4 @@
-"""The contract of the task mailbox on which an operator runs; its rules are those of MBX."""
+"""Contract of the task mailbox on which an operator runs; its rules are in MBX."""
 
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.mailbox._mailbox import (

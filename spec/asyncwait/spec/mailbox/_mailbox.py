@@ -1,9 +1,9 @@
-"""The contract of the task mailbox, and the loop that it and an operator run on.
+"""Contract of the task mailbox, and the loop that it and an operator run on.
 
-A mailbox belongs to the task that opened it, and to that task's thread. From any thread: what
-sends (`execute`, `submit`), what steers the loop (`suspend`, `all_actions_completed`,
-`report_error`, a suspension's `resume`) and `run_exclusively`. Everything else is for the owner's
-thread alone.
+A mailbox belongs to the task that opened it, and to that task's thread. Any thread may call the
+methods that send (`execute`, `submit`), the methods that steer the loop (`suspend`,
+`all_actions_completed`, `report_error`, a suspension's `resume`) and `run_exclusively`. Only the
+owner's thread may call the other methods.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ class Loop(Struct, frozen=True):
     """The loop that an operator was opened on.
 
     Args:
-        time: its clock, in seconds, and the only one that an operator knows; for any thread.
+        time: clock of the loop, in seconds, and the only clock of an operator; for any thread.
         call_soon_threadsafe: runs a function on the loop soon; for any thread.
         call_at: runs a function at a time of the clock; None on trio, where only tasks sleep.
     """
@@ -35,30 +35,30 @@ class Loop(Struct, frozen=True):
 
     def call_from_thread(self, function: Callable[[], object]) -> None:
         """Run `function` on the loop soon, or never if the loop is closed."""
-        with suppress(RuntimeError):  # what a closed asyncio loop raises; trio's is a kind of it
+        with suppress(RuntimeError):  # of a closed asyncio loop; trio raises a subclass
             self.call_soon_threadsafe(function)
 
 
 T = TypeVar("T")
 
 MAIN = -1
-"""The lowest priority, that of the main loop: what brings new work has it (Flink's MB-11)."""
+"""The lowest priority, for the main loop and for mails that bring new work (Flink's MB-11)."""
 
 HIGHEST = 2**31 - 1
-"""The highest priority: who takes with it sees only what concerns everybody (Flink's MB-11)."""
+"""The highest priority: its taker sees only mails for all parts of the task (Flink's MB-11)."""
 
 Description: TypeAlias = str | Callable[[], str]
-"""What a mail is about; a function is called when somebody asks, and not before (Flink's MB-3)."""
+"""Description of a mail; a function is called only when the text is needed (Flink's MB-3)."""
 
 
 class MailboxClosedError(AsyncWaitError, RuntimeError):
-    """A mail was put or taken, and the mailbox no longer allows it."""
+    """The mailbox no longer allows to put or to take a mail."""
 
 
 class MailboxState(Enum):
-    """What a mailbox allows; it goes from each to the next, and never back (Flink's MB-7).
+    """State of a mailbox; each state leads to the next, and never back (Flink's MB-7).
 
-    OPEN: mails come and go. QUIESCED: they only go. CLOSED: neither.
+    OPEN: mails can be put and taken. QUIESCED: mails can only be taken. CLOSED: neither.
     """
 
     OPEN = "open"
@@ -79,63 +79,63 @@ class MailboxMetrics(Struct, frozen=True):
 
 
 class Mail(Protocol):
-    """Something to do for the task that owns the mailbox, as the one who takes it sees it."""
+    """Work for the task that owns the mailbox, as the taker sees it."""
 
     @property
     def priority(self) -> int:
-        """The one it was sent with, whether it can be deferred or not."""
+        """Priority with which it was sent, deferrable or not."""
         ...
 
     @property
     def description(self) -> str:
-        """What its sender said of it; worked out when asked for."""
+        """Description by its sender; computed when it is read."""
         ...
 
     @property
     def run(self) -> Callable[[], object]:
-        """Does it."""
+        """Function that does the work."""
         ...
 
 
 class Mailbox(Protocol):
-    """What was sent and not taken: a queue that any thread fills, and a batch of the owner's.
+    """Mails that were sent and not taken: a queue that any thread fills, and the owner's batch.
 
-    A taker of priority p sees the mails that were sent with p or more, and of those that can be
-    deferred none unless p is `MAIN`. Of what it sees it gets the urgent ones first, then the batch,
-    then the queue, each in the order in which they were sent.
+    A taker of priority p sees the mails that were sent with priority p or higher; it sees
+    deferrable mails only if p is `MAIN`. It takes the visible urgent mails first, then the batch,
+    then the queue, each in the order in which the mails were sent.
     """
 
     @property
     def state(self) -> MailboxState:
-        """What it allows now."""
+        """Present state."""
         ...
 
     @property
     def has_mail(self) -> bool:
-        """Whether anything waits, seen or unseen; it takes no lock (FLINK-14747)."""
+        """Whether any mail waits, visible or not; it takes no lock (FLINK-14747)."""
         ...
 
     def __len__(self) -> int:
-        """Return how many wait, in batch and queue."""
+        """Return the number of mails that wait, in batch and queue."""
         ...
 
     def create_batch(self) -> bool:
-        """Add all that waits in the queue to the batch; say whether there is anything to take.
+        """Move all mails of the queue to the batch; return whether a mail can be taken.
 
-        That is what is urgent, and what is in the batch, whether it was added now or before.
+        Urgent mails can be taken, and all mails in the batch, whether added now or before.
         """
         ...
 
     def try_take_from_batch(self) -> Mail | None:
-        """Take the first urgent mail, or else the first of the batch; None if there is none."""
+        """Take the first urgent mail, or else the first of the batch; None without a mail."""
         ...
 
     def try_take(self, priority: int) -> Mail | None:
-        """Take the first mail that this priority sees; None if there is none."""
+        """Take the first mail that this priority sees; None without a mail."""
         ...
 
     async def take(self, priority: int) -> Mail:
-        """Take the first mail that this priority sees; wait for one. A cancelled wait takes none.
+        """Wait for a mail that this priority sees, and take it. A cancelled wait takes no mail.
 
         Raises:
             MailboxClosedError: the mailbox is closed, or was closed meanwhile.
@@ -143,27 +143,27 @@ class Mailbox(Protocol):
         ...
 
     def quiesce(self) -> None:
-        """Refuse what is sent from now on."""
+        """Refuse new mails from now on."""
         ...
 
     def close(self) -> Sequence[Mail]:
-        """Refuse everything from now on; cancel the futures of what nobody took, and return that.
+        """Refuse all mails from now on; cancel the futures of the remaining mails, and return them.
 
-        Again it does nothing.
+        A second call does nothing.
         """
         ...
 
     def drain(self) -> Sequence[Mail]:
-        """Take everything: what is urgent, then the batch, then the queue."""
+        """Take all mails: the urgent mails, then the batch, then the queue."""
         ...
 
     def run_exclusively(self, function: Callable[[], T]) -> T:
-        """Return what `function` returns; until then no other thread puts or closes."""
+        """Run `function` and return its result; meanwhile no other thread puts or closes."""
         ...
 
 
 class Executor(Protocol):
-    """The mailbox as one part of a program sees it: through the filter of its priority."""
+    """Access of one part of a program to the mailbox, filtered by its priority."""
 
     def execute(
         self,
@@ -176,10 +176,10 @@ class Executor(Protocol):
         """Send a mail.
 
         Args:
-            run: does it; it can't await.
-            urgent: goes ahead of all that is not urgent. It is seen by nobody else than before.
+            run: function that does the work; it can't await.
+            urgent: whether it precedes all mails that are not urgent. The same takers see it.
             deferrable: can wait until the main loop runs it; no taker above `MAIN` sees it.
-            description: what it is about.
+            description: description of the mail.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -194,9 +194,9 @@ class Executor(Protocol):
         deferrable: bool = False,
         description: Description = "",
     ) -> Future[T]:
-        """Send a mail; return the future of what it returns or raises. See `execute`.
+        """Send a mail; return the future of its result or error. See `execute`.
 
-        An error is in the future and nowhere else. A mail whose future was cancelled does nothing.
+        Only the future has the error. A mail whose future was cancelled does nothing.
         """
         ...
 
@@ -205,22 +205,22 @@ class Executor(Protocol):
         ...
 
     def try_run_one(self, *, with_deferred: bool = False) -> bool:
-        """Run a mail that this priority sees, and say whether there was one (Flink's tryYield).
+        """Run a mail that this priority sees; return whether there was a mail (Flink's tryYield).
 
         Args:
-            with_deferred: as if none could be deferred: for who finishes, and must leave nothing
-                of its own behind.
+            with_deferred: whether to run deferrable mails, too: for a part that finishes, and must
+                leave no mail of its own behind.
         """
         ...
 
     def should_interrupt(self) -> bool:
-        """Whether a long computation should make way: there is a mail."""
+        """Return whether a long computation should make way for a mail."""
         ...
 
     def is_idle(self) -> bool:
-        """Whether nothing happens unless a mail comes: none waits, and one could still come.
+        """Return whether nothing happens until a mail arrives.
 
-        The default action is suspended, then.
+        Then the default action is suspended, no mail waits, and the mailbox still accepts mails.
         """
         ...
 
@@ -229,15 +229,15 @@ class Suspension(Protocol):
     """A default action that is suspended."""
 
     def resume(self) -> None:
-        """Let it run again. For any thread; if it did already, nothing happens."""
+        """Let the default action run again. For any thread; a second call does nothing."""
         ...
 
 
 class Controller(Protocol):
-    """What a default action is given to steer its loop."""
+    """Argument of a default action, by which the action steers its loop."""
 
     def suspend_default_action(self) -> Suspension:
-        """Have the default action not run until it is resumed. For the owner's thread.
+        """Stop running the default action until it is resumed. For the owner's thread.
 
         Raises:
             RuntimeError: it is suspended already.
@@ -250,27 +250,27 @@ class Controller(Protocol):
 
 
 DefaultAction: TypeAlias = Callable[[Controller], Awaitable[object] | None]
-"""What a loop does when there is no mail: a plain or a coroutine function."""
+"""Work of a loop between the mails: a plain or a coroutine function."""
 
 
 class Processor(Controller, Protocol):
-    """The loop: runs the mails that are there, then the default action once, and so on."""
+    """The loop: runs the waiting mails, then the default action once, and so on."""
 
     @property
     def mailbox(self) -> Mailbox:
-        """Its mails."""
+        """Mailbox of the loop."""
         ...
 
     def executor(self, priority: int) -> Executor:
-        """Return the mailbox as a part of this priority sees it."""
+        """Return access to the mailbox for a part with this priority."""
         ...
 
     async def run(self) -> None:
-        """Run the loop until it is told to stop.
+        """Run the loop until `suspend` or `all_actions_completed` stops it.
 
-        Each round: all mails that are there; while the default action is suspended, one mail after
-        the other; the default action once. What a mail or the action raises is raised here. Other
-        tasks get their turn in each round.
+        Each round runs all waiting mails; while the default action is suspended, one mail after
+        the other; then the default action once. Errors of a mail or the action are raised here.
+        Other tasks of the loop run in each round.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -278,11 +278,11 @@ class Processor(Controller, Protocol):
         ...
 
     def suspend(self) -> None:
-        """End this run of the loop; `run` goes on where it ended. For any thread."""
+        """End this run of the loop; `run` continues from there. For any thread."""
         ...
 
     def report_error(self, error: BaseException) -> None:
-        """Have the loop raise `error`, ahead of what waits. For any thread.
+        """Let the loop raise `error`, before it runs the waiting mails. For any thread.
 
         Raises:
             MailboxClosedError: the mailbox is not open.
@@ -294,11 +294,11 @@ class Processor(Controller, Protocol):
         ...
 
     def drain(self) -> None:
-        """Run the mails that are there, once; what one raises is raised, and the others stay."""
+        """Run the waiting mails once; the first error is raised, and the other mails remain."""
         ...
 
     def close(self) -> None:
-        """Close the mailbox, and cancel the futures of the mails that nobody took."""
+        """Close the mailbox, and cancel the futures of the remaining mails."""
         ...
 
     def metrics(self) -> MailboxMetrics:

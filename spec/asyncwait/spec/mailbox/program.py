@@ -14,7 +14,7 @@ SENDERS = ("a", "b", "c")
 """Other threads; on a stage without threads, another task of the owner's loop."""
 
 Sending: TypeAlias = Literal["execute", "submit", "cancel_future", "storm"]
-"""Steps that send. A storm is many mails from all senders at once."""
+"""Steps that send. A storm sends many mails from all senders at once."""
 
 Taking: TypeAlias = Literal[
     "create_batch", "try_take_from_batch", "try_take", "take", "run_one", "try_run_one"
@@ -22,7 +22,7 @@ Taking: TypeAlias = Literal[
 """Steps that take mails, or run the mails that they take."""
 
 Asking: TypeAlias = Literal["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
-"""Steps that ask, and change nothing."""
+"""Steps that read the state, and change nothing."""
 
 Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
 """Steps that end a mailbox, and the section that no other thread interrupts."""
@@ -45,7 +45,7 @@ Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel
 """Kinds of steps, named after the contract. `cancel_wait` cancels the owner's wait."""
 
 ASKING: frozenset[str] = frozenset(get_args(Asking))
-"""Steps that ask, as a set."""
+"""The steps of `Asking`, as a set."""
 
 ANYBODYS: frozenset[str] = frozenset(
     {
@@ -72,13 +72,13 @@ class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A mail to send.
 
     Args:
-        name: unique in its program; also its description, and what it returns.
-        priority: of the executor that sends it.
+        name: unique name in its program; also its description, and its result.
+        priority: priority of the executor that sends it.
         urgent: see `Executor.execute`.
         deferrable: see `Executor.execute`.
-        does: what it does when it is run, by then in the owner's name; nothing that waits.
-        raises: it raises an error of its own at the end of that.
-        is_lazy: its description is a function.
+        does: steps of the mail, which the owner does and which never wait.
+        raises: whether it raises an error of its own after these steps.
+        is_lazy: whether its description is a function.
     """
 
     name: str
@@ -91,18 +91,18 @@ class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One thing that is done to the mailbox.
+    """One action on the mailbox.
 
     Args:
-        does: what.
-        by: whom.
-        mail: what is sent; of `cancel_future`, whose future.
-        priority: of the taker, or of the executor that is asked.
-        with_deferred: of `try_run_one`.
-        number: which suspension to resume, from 0 on; how many mails each sender of a storm sends;
-            how many turns the others get before a wait is cancelled.
-        within: what happens in the section that runs exclusively.
-        at_once: the next step follows before another task gets a turn.
+        does: kind of the action.
+        by: the actor.
+        mail: the mail to send; for `cancel_future`, the mail whose future is cancelled.
+        priority: priority of the taker, or of the executor.
+        with_deferred: argument of `try_run_one`.
+        number: number of the suspension to resume, from 0 on; number of mails from each sender of
+            a storm; number of turns of the loop before a wait is cancelled.
+        within: steps in the exclusive section.
+        at_once: whether the next step follows before another task runs.
     """
 
     does: Does
@@ -116,16 +116,16 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """Steps one after the other, and what the default action of the loop does.
+    """Steps one after the other, and the steps of the loop's default action.
 
-    A step begins when the one before is over, or its owner waits. What is the owner's begins when
-    the owner waits no longer.
+    A step begins when the step before is over, or its actor waits. A step of the owner begins when
+    the owner no longer waits.
 
     Args:
-        steps: what is done.
-        action: what the default action does in each of its runs; then it completes the loop.
-        is_awaited: the default action is a coroutine function.
-        has_neighbour: another task asks for its turn while the loop of the mailbox runs.
+        steps: the steps.
+        action: steps of each run of the default action, which then completes the loop.
+        is_awaited: whether the default action is a coroutine function.
+        has_neighbour: whether another task wants to run while the loop of the mailbox runs.
 
     Raises:
         InvalidConfig: a sender is unknown, two mails have one name, a step waits where no step may,
@@ -203,31 +203,31 @@ class MailboxPlan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 EventKind: TypeAlias = Literal[
     "begin", "end", "run", "ran", "action", "acted", "described", "waits", "stirs", "turn"
 ]
-"""What happened: a step began or ended; a mail was run, and over; so was the default action.
+"""Kinds of events: a step, a mail or the default action began or ended.
 
 "described": the mailbox computed a description without a request. "waits": the step waits, and no
-other task can run. "stirs": time passed while it waited, and all the same turns of
-the loop were taken. "turn": another task of the loop had its turn.
+other task can run. "stirs": the loop took turns although the step only waited. "turn": another task
+of the loop ran.
 """
 
 Value: TypeAlias = bool | int | str | None
 
 
 class Seen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One event. Its place in the trace says when: events are in one order, that of their time.
+    """One event. A trace holds its events in the order of their time.
 
     Args:
         kind: see `EventKind`.
-        of: number of the step's execution, for "begin", "end", "waits" and "stirs"; of the run of
-            the default action, for "action" and "acted".
-        by: in whose thread and task.
-        step: what begins.
-        mail: which is run, or was described.
-        value: what the step gave; how many turns, for "stirs".
-        mails: what was taken or given back, by description.
-        error: what the step, mail or action raised: "closed" for a mailbox that is not open,
+        of: number of the step's execution, for "begin", "end", "waits" and "stirs"; number of the
+            default action's run, for "action" and "acted".
+        by: the actor in whose thread and task it happened.
+        step: the step that begins.
+        mail: name of the mail that is run, or was described.
+        value: result of the step; number of turns, for "stirs".
+        mails: descriptions of the mails that were taken or returned.
+        error: error of the step, mail or action: "closed" for a mailbox that is not open,
             "refused" for any other RuntimeError, "raised NAME" for the error of a mail, "raised
-            action" for that of the default action, else class and text.
+            action" for the error of the default action, else class and text.
     """
 
     kind: EventKind
@@ -241,11 +241,11 @@ class Seen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class FutureSeen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A future in the end.
+    """A future at the end.
 
     Args:
-        mail: whose.
-        state: "pending", "cancelled", "returned VALUE", or what was raised, as in `Seen`.
+        mail: name of its mail.
+        state: "pending", "cancelled", "returned VALUE", or the error as in `Seen`.
     """
 
     mail: str
@@ -253,14 +253,14 @@ class FutureSeen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=
 
 
 class MailboxTrace(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What was seen.
+    """Events of one run of a program.
 
     Args:
-        events: in the order of their time.
-        futures: in the end, when the mailbox was closed.
-        ending: "whole"; "spins" if it went on and on; "blocks" or "died" and how, if its process
-            was lost; else "broken: " and why it could not be played to its end.
-        output: what was printed meanwhile, the last of it.
+        events: events in the order of their time.
+        futures: futures at the end, when the mailbox was closed.
+        ending: "whole"; "spins" if the program never ended; "blocks" or "died" and how, if its
+            process was lost; else "broken: " and the reason why it did not run to its end.
+        output: end of the printed output.
     """
 
     self_reported: ClassVar[bool] = False

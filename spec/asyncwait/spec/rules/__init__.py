@@ -1,9 +1,9 @@
 """The rules: text for people in the chapters beside this file, data for programs from here.
 
 `rules()`, `areas()` and `departures()` read the chapters when they are first called. The folders
-`mailbox`, `carry` and `hedge` are books of their own, and `mailbox_rules()`, `carry_rules()` and
-`hedge_rules()` read them.
-The version of the specification is that of its newest rule, `spec_version()`.
+`mailbox`, `carry` and `hedge` are separate rule books; `mailbox_rules()`, `carry_rules()` and
+`hedge_rules()` read them. `spec_version()` returns the version of the specification, which is the
+version of its newest rule.
 """
 
 from asyncwait.spec.exports import claim_exports

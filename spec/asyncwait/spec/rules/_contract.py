@@ -1,7 +1,7 @@
-"""What the contract promises, sentence by sentence, and which rules hold an operator to it.
+"""Sentences of the contract, and the rules that check each sentence.
 
-The sentences are those of the docstrings; `contract.toml` says of each which rules it is, or why it
-is none. `python -m asyncwait.spec.rules` prints the page of both.
+The docstrings hold the sentences; `contract.toml` names the rules of each sentence, or says why no
+rule checks it. `python -m asyncwait.spec.rules` prints both on one page.
 """
 
 import ast
@@ -17,10 +17,10 @@ from asyncwait.spec._errors import AsyncWaitError
 from asyncwait.spec.rules._registry import RULE_ID, rules
 
 MODULES = ("_operator", "_function", "_config", "_sharing", "_elements", "_errors")
-"""Where the contract is written, in the order in which one reads it."""
+"""Modules of the contract, in reading order."""
 
 APART = frozenset({"InvalidConfig", "MissingExtra"})
-"""Public classes of these modules that say nothing of what an operator does."""
+"""Public classes of these modules that do not describe an operator."""
 
 HEAD = """\
 # The contract, sentence by sentence
@@ -39,7 +39,7 @@ class Promise(Struct, frozen=True):
     """A sentence of the contract.
 
     Args:
-        owner: whose docstring it is, for example "OpenOperator".
+        owner: name of the documented object, for example "OpenOperator".
     """
 
     owner: str
@@ -49,7 +49,7 @@ class Promise(Struct, frozen=True):
 
 
 class UnheldPromise(AsyncWaitError, ValueError):
-    """`contract.toml` doesn't fit the docstrings; the message says what to change."""
+    """`contract.toml` does not match the docstrings; the message says what to change."""
 
 
 def promises() -> tuple[Promise, ...]:
@@ -98,7 +98,7 @@ def contract_page() -> str:
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Yield the sentences of the contract's docstrings, each behind its owner's name."""
+    """Yield the sentences of the contract's docstrings, each after its owner's name."""
     for module in MODULES:
         source = resources.files("asyncwait.spec").joinpath(f"{module}.py")
         tree = ast.parse(source.read_text(encoding="utf-8"))
@@ -132,7 +132,7 @@ def _of_body(owner: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _of_text(owner: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a docstring; what an argument is, is one or more of its own."""
+    """Yield the sentences of a docstring; the text of each argument has its own sentences."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         first, _, rest = paragraph.partition("\n")
         if first.strip() not in {"Args:", "Raises:", "Returns:"}:

@@ -1,4 +1,4 @@
-"""Reads the rules from their chapters, and is strict about it: a slip in a chapter is an error."""
+"""Strict reader of the rules in the chapters: a mistake in a chapter is an error."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
 from asyncwait.spec.scenario import Capability
 
 Level: TypeAlias = Literal["MUST", "SHOULD", "MAY"]
-"""How binding a rule is: an operator that breaks a MUST does not conform."""
+"""Level of a rule: an operator that breaks a MUST does not conform."""
 
 _NO_CHAPTERS = {"00-introduction.md", "departures.md", "sources.md", "retired.txt"}
 _CHAPTER = re.compile(r"\d\d-(?P<folder>[a-z]+(?:_[a-z]+)*)\.md")
@@ -35,9 +35,9 @@ class MalformedRules(AsyncWaitError, ValueError):
     """A chapter, the list of retired ids or the table of departures breaks its form.
 
     Args:
-        file: its name.
-        line: 1-based.
-        problem: what was expected there, and what was found.
+        file: name of the file.
+        line: number of the line, from 1.
+        problem: the expected text, and the text that was found.
     """
 
     def __init__(self, file: str, line: int, problem: str) -> None:
@@ -56,15 +56,15 @@ class Rule(Struct, frozen=True, kw_only=True):
     Args:
         id: area and number, for example "ELEM-1"; never used again for another rule.
         area: the part of the id before the number.
-        title: what holds, in a few words.
-        level: how binding it is.
-        since: the version that brought it.
-        needs: capabilities of a backend without which it can't be judged: one of each group.
-        source: where it comes from, as plain text.
-        sentence: what holds, in one sentence; Markdown in one line.
-        why: the reason; Markdown, paragraphs apart by an empty line.
+        title: the rule in a few words.
+        level: "MUST", "SHOULD" or "MAY".
+        since: version of the specification that introduced the rule.
+        needs: capabilities that a backend needs for the rule: at least one of each group.
+        source: origin of the rule, as plain text.
+        sentence: the rule in one sentence; Markdown in one line.
+        why: the reason; Markdown, with an empty line between paragraphs.
         hint: what to look for in an operator that breaks it; Markdown in one line. The mailbox's
-            rules have none.
+            rules have no hints.
     """
 
     id: str
@@ -79,13 +79,13 @@ class Rule(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
     def missing(self, capabilities: frozenset[Capability]) -> tuple[str, ...]:
-        """Return what keeps the rule from a backend with `capabilities`, alternatives in one."""
+        """Return the needs that `capabilities` do not meet, with the alternatives in one text."""
         return tuple(
             " or ".join(sorted(either)) for either in self.needs if not either & capabilities
         )
 
     def applies_to(self, capabilities: frozenset[Capability]) -> bool:
-        """Whether a backend with `capabilities` is held to the rule."""
+        """Return whether the rule applies to a backend with `capabilities`."""
         return not self.missing(capabilities)
 
 
@@ -94,8 +94,8 @@ class Departure(Struct, frozen=True):
 
     Args:
         flink: id of the behaviour, for example "TO-3".
-        theirs: what Flink does.
-        ours: what holds here.
+        theirs: behaviour of Flink.
+        ours: behaviour of this specification.
         why: the reason.
     """
 
@@ -106,13 +106,13 @@ class Departure(Struct, frozen=True):
 
 
 class Area(Struct, frozen=True):
-    """What one chapter is about.
+    """Subject of one chapter.
 
     Args:
         id: the part of its rules' ids before the number, for example "ELEM".
-        title: of the chapter.
-        folder: the name of its file without number and ending, for example "elements"; whatever
-            belongs to the area elsewhere is named like this.
+        title: title of the chapter.
+        folder: name of its file without number and suffix, for example "elements"; other parts of
+            the area have the same name.
     """
 
     id: str
@@ -145,7 +145,7 @@ def rules() -> Mapping[str, Rule]:
 
 
 def rules_for(capabilities: frozenset[Capability]) -> dict[str, Rule]:
-    """Return the rules that a backend with `capabilities` is held to, by id.
+    """Return the rules that apply to a backend with `capabilities`, by id.
 
     Raises:
         MalformedRules: a chapter breaks its form.
@@ -155,7 +155,7 @@ def rules_for(capabilities: frozenset[Capability]) -> dict[str, Rule]:
 
 @cache
 def mailbox_rules() -> Mapping[str, Rule]:
-    """Return the rules of the task mailbox by id: a book of their own, no operator is held to them.
+    """Return the rules of the task mailbox by id; they do not apply to operators.
 
     Raises:
         MalformedRules: a chapter breaks its form.
@@ -165,7 +165,7 @@ def mailbox_rules() -> Mapping[str, Rule]:
 
 @cache
 def carry_rules() -> Mapping[str, Rule]:
-    """Return the rules of carrying calls across micro-batches by id: another book of its own.
+    """Return the rules of carrying calls across micro-batches by id: a separate rule book.
 
     Raises:
         MalformedRules: a chapter breaks its form.
@@ -175,7 +175,7 @@ def carry_rules() -> Mapping[str, Rule]:
 
 @cache
 def hedge_rules() -> Mapping[str, Rule]:
-    """Return the rules of calls that stand in for others by id: another book of its own.
+    """Return the rules of hedges, a second call for the same record, by id: a separate rule book.
 
     Raises:
         MalformedRules: a chapter breaks its form.
@@ -200,7 +200,7 @@ def areas() -> Mapping[str, Area]:
 
 @cache
 def departures() -> tuple[Departure, ...]:
-    """Return where the specification leaves Apache Flink 2.3.0.
+    """Return the departures from Apache Flink 2.3.0.
 
     Raises:
         MalformedRules: the table breaks its form.
@@ -209,13 +209,13 @@ def departures() -> tuple[Departure, ...]:
 
 
 def version_key(version: object) -> tuple[int, int]:
-    """Return what versions are ordered by.
+    """Return a sort key for versions.
 
     Args:
         version: two numbers, like "0.1".
 
     Raises:
-        InvalidConfig: it is none.
+        InvalidConfig: `version` is not two numbers.
     """
     numbers = _VERSION.fullmatch(version) if isinstance(version, str) else None
     if numbers is None:
@@ -225,7 +225,7 @@ def version_key(version: object) -> tuple[int, int]:
 
 @cache
 def spec_version() -> str:
-    """Return the version of the specification: that of its newest rule.
+    """Return the version of the specification, which is the version of its newest rule.
 
     Raises:
         MalformedRules: a chapter breaks its form.
@@ -241,7 +241,7 @@ def _chapters() -> tuple[Chapter, ...]:
 
 
 def _texts(book: str = "") -> dict[str, str]:
-    """Return the files of a book of rules by name: of the operator's, or of a folder beside it."""
+    """Return the files of a rule book by name; an empty name is the book of the operator."""
     files = resources.files("asyncwait.spec.rules").joinpath(book).iterdir()
     names = sorted((file.name, file) for file in files if file.name.endswith((".md", ".txt")))
     return {name: file.read_text(encoding="utf-8") for name, file in names}
@@ -253,7 +253,7 @@ def parse_chapters(
     """Read all chapters.
 
     Raises:
-        MalformedRules: a chapter or its name breaks its form, or two are of one area.
+        MalformedRules: a chapter or its name breaks its form, or two chapters have one area.
     """
     chapters: list[Chapter] = []
     for file, text in texts.items():
@@ -268,7 +268,7 @@ def parse_chapter(file: str, text: str, retired: frozenset[str] = frozenset()) -
     """Read one chapter.
 
     Raises:
-        MalformedRules: it, or its name, breaks its form.
+        MalformedRules: the chapter, or its name, breaks its form.
     """
     name = _CHAPTER.fullmatch(file)
     if name is None:
@@ -295,7 +295,7 @@ def parse_retired(file: str, text: str) -> frozenset[str]:
     """Read the list of ids that may not be used again: one per line, `#` begins a comment.
 
     Raises:
-        MalformedRules: a line is no id, or the same as an earlier one.
+        MalformedRules: a line is not an id, or repeats an earlier line.
     """
     ids: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
@@ -314,7 +314,7 @@ def parse_departures(file: str, text: str) -> tuple[Departure, ...]:
     """Read the table of departures.
 
     Raises:
-        MalformedRules: there is no such table, or a row of it breaks its form.
+        MalformedRules: the table is missing, or a row of it breaks its form.
     """
     lines = enumerate(text.splitlines(), 1)
     rows = [(number, _cells(line)) for number, line in lines if line.startswith("|")]
@@ -393,7 +393,7 @@ def _rule(file: str, area: str, paragraphs: list[_Paragraph]) -> Rule:
 
 
 def _why_and_hint(file: str, paragraphs: list[_Paragraph]) -> tuple[str, str]:
-    """Return the reason of a rule, and what to look for where it is broken, if that is there."""
+    """Return the reason of a rule, and its hint, which may be empty."""
     why, hint = list(paragraphs), ""
     if len(why) > 1 and why[-1].text.startswith(_HINT):
         last = why.pop()

@@ -1,4 +1,4 @@
-"""Runs as data: the scenario that plans one, the trace that tells what happened in it."""
+"""Runs as data: scenarios, which plan runs, and traces, which record them."""
 
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.scenario._capability import (

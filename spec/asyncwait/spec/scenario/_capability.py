@@ -1,9 +1,9 @@
-"""What a backend may be unable to do, and what a scenario is without it.
+"""Capabilities that a backend may lack, and the change of a scenario for such a backend.
 
-This is the one place that defines a capability: its name, what it brings, how a scenario is changed
-for a backend that lacks it, and how a backend declares it. The large ones are *profiles*: with a
-mode, `core` alone is an operator already, and each profile is a further part of the specification
-that it may have.
+Only this module defines capabilities: the name, the description, the change of a scenario for a
+backend without the capability, and the declaration by a backend. Large capabilities are *profiles*:
+`core` with one mode is an operator already, and each profile is a further, optional part of the
+specification.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ from asyncwait.spec.scenario._without import (
 )
 
 CORE = "core"
-"""The profile that every backend has: results in the order of one mode, capacity, failures, end."""
+"""The profile of every backend: results in the order of one mode, capacity, failures, end."""
 
 
 class _Definition(Struct, frozen=True):
@@ -59,14 +59,14 @@ def _profile(name: str, brings: str, without: Without) -> _Definition:
 
 
 class Capability(StrEnum):
-    """A capability that a backend declares; each is present unless it is taken away by name.
+    """A capability of a backend; a backend has each capability that it does not exclude by name.
 
     Attributes:
-        brings: what it is, in a few words.
-        without: what a scenario is for a backend that lacks it.
-        is_profile: whether it is a part of the specification that an operator may do without;
-            else it is a fine capability, of a part or of the way in which the backend is run.
-        part_of: name of the profile without which it means nothing; empty for none.
+        brings: description in a few words.
+        without: function that changes a scenario for a backend without the capability.
+        is_profile: whether it is an optional part of the specification; else it is a detail of
+            such a part, or of the way in which the backend is run.
+        part_of: name of the profile to which the detail belongs; empty for none.
     """
 
     _value_: str
@@ -76,7 +76,7 @@ class Capability(StrEnum):
     part_of: str
 
     def __new__(cls, definition: Any) -> Self:
-        """Make a member; to type checkers, also look one up by its name."""
+        """Make a member; to type checkers, also look a member up by its name."""
         assert isinstance(definition, _Definition)
         member = str.__new__(cls, definition.name)
         member._value_ = definition.name
@@ -166,11 +166,11 @@ class Capability(StrEnum):
 
 ALL_CAPABILITIES = frozenset(Capability)
 PROFILES = tuple(capability for capability in Capability if capability.is_profile)
-"""All profiles but core, in the order in which a verdict names them."""
+"""All profiles except core, in the order of a verdict."""
 
 
 def needs(scenario: Scenario) -> frozenset[Capability]:
-    """Return the capabilities without which `scenario` can't be played as planned."""
+    """Return the capabilities that a backend needs to play `scenario` as planned."""
     return frozenset(each for each in Capability if each.without(scenario) is not scenario)
 
 
@@ -183,12 +183,12 @@ def declared(
     """Return the capabilities of a backend.
 
     Args:
-        profiles: names of those that it has, with or without "core", which all have; at least
-            one of them is a mode. None for every profile.
+        profiles: names of its profiles, with or without "core", which every backend has; at least
+            one profile is a mode. None for every profile.
         lacks: names of further capabilities that it does not have.
 
     Raises:
-        InvalidConfig: a name is unknown, the nearest one is told; or there is no mode.
+        InvalidConfig: a name is unknown (the message names the nearest), or a mode is missing.
     """
     known = [CORE, *(profile.value for profile in PROFILES)]
     has = {CORE, *(known if profiles is None else _names("profiles", profiles, known))}

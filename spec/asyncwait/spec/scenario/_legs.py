@@ -1,4 +1,4 @@
-"""How the legs of a scenario follow from each other, and on which instants they may fall."""
+"""Legs of a scenario: the start of each leg follows from the leg before it."""
 
 from msgspec import Struct
 
@@ -13,14 +13,14 @@ GRID = 40
 
 
 class LegStart(Struct, frozen=True):
-    """What is known of a leg before it begins.
+    """Start of a leg, before it is played.
 
     Args:
-        scenario: whose leg it is.
-        number: 0-based.
-        first_index: of the scenario's inputs.
+        scenario: the scenario of the leg.
+        number: number of the leg, from 0.
+        first_index: index of the leg's first input among the scenario's inputs.
         began_at: ms of the scenario's time at which this leg begins; 0 for the first.
-        restored: what the operator is given.
+        restored: snapshot that the operator restores.
     """
 
     scenario: Scenario
@@ -36,13 +36,13 @@ class LegStart(Struct, frozen=True):
 
     @property
     def crash(self) -> Crash | None:
-        """How the leg ends, unless it finishes before."""
+        """Planned crash of the leg, unless it finishes before; None without a crash."""
         crashes = self.scenario.crashes
         return crashes[self.number] if self.number < len(crashes) else None
 
     @property
     def config(self) -> OperatorConfig:
-        """The configuration, as the last crash before this leg has left it."""
+        """Configuration of this leg, with the changes by earlier crashes."""
         crashes = self.scenario.crashes[: self.number]
         modes: list[Mode] = [crash.mode for crash in crashes if crash.mode is not None]
         capacities = [crash.capacity for crash in crashes if crash.capacity is not None]
@@ -51,7 +51,7 @@ class LegStart(Struct, frozen=True):
 
     @property
     def inputs(self) -> tuple[Timed, ...]:
-        """What the source gives in this leg, with times since the leg began."""
+        """Inputs of this leg, with times since the leg began."""
         rest = self.scenario.inputs[self.first_index :]
         if not self.began_at:
             return rest
@@ -59,15 +59,15 @@ class LegStart(Struct, frozen=True):
 
     @property
     def requests(self) -> tuple[SnapshotRequest, ...]:
-        """The snapshots on demand of this leg; only the first leg has some."""
+        """Snapshots on demand of this leg; only the first leg has any."""
         return self.scenario.requests if self.number == 0 else ()
 
 
 def next_leg(plan: LegStart, leg: Leg) -> LegStart | None:
-    """Return the leg after `leg`, which was played by `plan`; None if there is none.
+    """Return the leg after `leg`, which was played by `plan`; None after the last leg.
 
     Output after the last snapshot is dropped: the next leg starts from that snapshot, which
-    travels as bytes, and the source is read again from where it was taken.
+    travels as bytes, and reads the source again from the position of the snapshot.
     """
     if leg.ending.how != "crashed" or plan.crash is None:
         return None

@@ -1,7 +1,7 @@
-"""What scenarios and traces can hold at most: whatever they say, playing it comes to an end.
+"""Limits of scenarios and traces, so that playing any scenario ends.
 
 The types of the fields below carry the limits into the JSON Schema, and `require_limits` reads
-them from there. They are far beyond what any operator needs to be shown to be wrong.
+them from there. Much smaller scenarios suffice to show that an operator is wrong.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,18 +19,18 @@ T = TypeVar("T")
 
 
 class Limits(Struct, frozen=True):
-    """What scenarios and traces can hold at most.
+    """Largest numbers in scenarios and traces.
 
     Args:
-        bytes: in a file, or in a line of the wire.
-        duration: the longest that a leg may legally last, in ms, and so anybody may wait: five
-            days. A clock counts seconds in a float: however many waits follow each other in that
-            time, its rounding errors don't add up to what looks like another instant.
-        timeout: in ms; one that no call lives to see may be beyond `duration`.
+        bytes: bytes in a file, or in a line of the wire.
+        duration: longest legal duration of a leg, and of each wait in it, in ms: five days. A clock
+            counts seconds in a float: within this time the rounding errors of any number of waits
+            don't add up to another instant.
+        timeout: longest timeout, in ms; a timeout that no call reaches may exceed `duration`.
         count: room in the operator, or elements read in one step.
-        items: in a list of a scenario, inputs and plans among them.
-        legs: of a scenario.
-        levels: of lists and objects in each other in a value; of snapshots in a chain.
+        items: items in a list of a scenario, such as inputs and plans.
+        legs: legs of a scenario.
+        levels: levels of nested lists and objects in a value; snapshots in a chain.
     """
 
     bytes: int = 64 << 20
@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True):
 
 
 LIMITS = Limits()
-"""The limits that hold."""
+"""The limits in use."""
 
 
 def _between(lowest: int, highest: int) -> Meta:
@@ -66,10 +66,10 @@ AllButOne: TypeAlias = Annotated[tuple[T, ...], _holding(0, LIMITS.legs - 1)]
 
 
 def require_limits(part: Struct) -> None:
-    """Refuse a part of a scenario of which a field is beyond the limits of its type.
+    """Refuse a part of a scenario with a field beyond the limits of its type.
 
     Raises:
-        InvalidConfig: one is; it is named with its value.
+        InvalidConfig: a field is beyond its limits; the message has its name and value.
     """
     for name, limits in _limited_fields(type(part)):
         value = getattr(part, name)
@@ -81,7 +81,7 @@ def require_limits(part: Struct) -> None:
 
 @cache
 def _limited_fields(kind: type[Struct]) -> tuple[tuple[str, Mapping[str, int]], ...]:
-    """Return what the types of the fields of `kind` say of their limits."""
+    """Return the fields of `kind` with the limits in their types."""
     return tuple(
         (name, note.extra_json_schema)
         for name, hint in get_type_hints(kind, include_extras=True).items()
@@ -92,10 +92,10 @@ def _limited_fields(kind: type[Struct]) -> tuple[tuple[str, Mapping[str, int]], 
 
 
 def require_between(name: str, value: Any, lowest: int, highest: int) -> None:
-    """Refuse what is no whole number from `lowest` to `highest`.
+    """Refuse everything but a whole number from `lowest` to `highest`.
 
     Raises:
-        InvalidConfig: `value` is none.
+        InvalidConfig: `value` is not such a number.
     """
     if type(value) is not int or not lowest <= value <= highest:
         raise InvalidConfig.of(name, value, f"a whole number from {lowest} to {highest}")
@@ -109,18 +109,18 @@ def _require_items(name: str, value: Any, fewest: int, most: int) -> None:
 
 
 def require_flat(name: str, *values: Any) -> None:
-    """Refuse values with too many lists and objects in each other.
+    """Refuse values with too many levels of nested lists and objects.
 
     Raises:
-        InvalidConfig: one has more levels than `Limits.levels`.
+        InvalidConfig: a value has more levels than `Limits.levels`.
     """
     for value in values:
         if value is None or isinstance(value, str | int):
-            continue  # most are that, and have no levels
+            continue  # Most values are of these types, and have no levels.
         level, depth = [value], 0
         while level := [part for node in level for part in _parts(node)]:
             depth += 1
-            # What stands in several places counts once: else levels could double each time.
+            # An object in several places counts once: else each level could double the next.
             level = list({id(part): part for part in level}.values())
             if depth > LIMITS.levels:
                 raise InvalidConfig(f"{name} must have at most {LIMITS.levels} levels, got more")
@@ -134,7 +134,7 @@ def _parts(node: Any) -> Iterator[Any]:
 
 
 def require_flat_element(name: str, element: Element) -> None:
-    """Refuse an element that holds values or snapshots too deep in each other.
+    """Refuse an element with too many levels of nested values or snapshots.
 
     Raises:
         InvalidConfig: it has more levels than `Limits.levels`.
@@ -145,10 +145,10 @@ def require_flat_element(name: str, element: Element) -> None:
 
 
 def require_element(name: str, element: Element) -> None:
-    """Refuse an element that no operator could be given, or that is too deep.
+    """Refuse an element that is invalid as an input, or nested too deeply.
 
     Raises:
-        InvalidConfig: it is.
+        InvalidConfig: the element is invalid or nested too deeply.
     """
     require_flat_element(name, element)
     for part in _chain(name, element):
@@ -158,7 +158,7 @@ def require_element(name: str, element: Element) -> None:
 
 
 def _chain(name: str, element: Element) -> Iterator[Element]:
-    """Yield the element, and where it is a snapshot what it holds, its upstreams included."""
+    """Yield the element; for a snapshot also its elements and its upstream snapshots."""
     if not isinstance(element, Snapshot):
         yield element
         return
@@ -174,20 +174,20 @@ def _chain(name: str, element: Element) -> Iterator[Element]:
 
 
 _LONGEST = 600
-"""Characters of what is told of a document that can't be read: it may repeat what stands there."""
+"""Characters of the message about an unreadable document, which may repeat parts of it."""
 
 
 def decoded(data: bytes, kind: Any, breaks: str, is_not: str) -> Any:
-    """Return what `data` holds.
+    """Decode JSON as a type.
 
     Args:
-        data: JSON in UTF-8, it is hoped.
+        data: bytes, which should be JSON in UTF-8.
         kind: the type to read.
-        breaks: what to say where it is JSON of another kind, "the trace breaks its schema".
-        is_not: what to say where it is none.
+        breaks: message for JSON of another type, such as "the trace breaks its schema".
+        is_not: message for data that is not JSON.
 
     Raises:
-        InvalidConfig: it can't be read, or is beyond a limit; the message says where.
+        InvalidConfig: `data` can't be read, or is beyond a limit; the message says where.
     """
     if len(data) > LIMITS.bytes:
         raise InvalidConfig(f"{breaks}: expected at most {LIMITS.bytes} bytes, got {len(data)}")

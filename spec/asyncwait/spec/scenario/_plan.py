@@ -1,4 +1,4 @@
-"""What the calls of a value do, as data; their handlers, too, and how they are repeated."""
+"""Plans as data: the calls of a value, its handlers, batches, cache, limits and retries."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -46,10 +46,10 @@ PLANNED_ERRORS: Mapping[str, tuple[str, ...]] = {
     ),
     "misreturn": ("none", "text", "bytes", "number", "broken"),
 }
-"""What `error` can be where something is raised or misreturned; elsewhere it is empty."""
+"""Values of `error` for "raise" and "misreturn"; elsewhere `error` is empty."""
 
 FOR_THE_PROGRAM = frozenset({"KeyboardInterrupt", "SystemExit"})
-"""Errors among them that no operator keeps for itself."""
+"""Planned errors that every operator must pass on."""
 
 
 def _require_error(does: str, error: str) -> None:
@@ -60,44 +60,43 @@ def _require_error(does: str, error: str) -> None:
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What one call does.
+    """Plan of one call.
 
     Args:
         does: "reply" with `results`; "raise" the error named by `error` (before the first await
             if `after` is 0); "misreturn" what `error` names: none, text, bytes, number, or
             broken, a collection that raises while it is read; "never" answer.
-        after: ms from the start of the call until then; 0 is without any await.
-        results: of a reply.
+        after: ms from the start of the call to the answer; 0 for an answer without any await.
+        results: results of a reply.
         error: "ValueError", "StopIteration", "StopAsyncIteration", "CancelledError",
             "KeyboardInterrupt", "SystemExit", "Unpicklable" or "RetryAfter"; an "ExceptionGroup";
-            one that is "Chained" to its cause; a "Panic", which is no Exception; an
-            "Unprintable" one, whose texts raise; "CallFailed", "CallTimedOut" or "InvalidConfig" of
-            another operator; or empty for an error of the harness's own; or what a misreturn gives.
-        retry_after: of a RetryAfter, in ms.
-        blocks: before it answers, the call blocks the loop for so many ms.
-        thread: the answer comes from another thread.
-        supplied: the answer is a supplier, which is asked on the loop (callback form).
-        twice: further, different answers follow (callback form),
-        again: so many ms later; 0 for in the same instant.
-        throws: before it raises, the function completes its record with `results` (callback form,
-            inside the call).
-        swallow: a cancelled call goes on for `clean_up` ms, then answers as planned all the same;
-            one that would never answer replies then.
-        clean_up: how long a cancelled call still runs, in ms.
-        by_others: the call raises its CancelledError as somebody else cancels its task.
-        after_end: somebody has kept the task of the call, and cancels it so many ms after the call
-            was to end; None for nobody. Both in coroutine form on asyncio, where tasks can be
-            cancelled by whoever knows them; elsewhere an error is raised as any other.
-        uncopied: making a copy of the value for this call raises the error, and so has the call,
-            before it began; where there are copies and no handlers. Elsewhere the call raises it.
-        used: cost that the call tells with its results, or with its error, where there are limits;
-            None for no cost.
-        whole: where calls are batched, it is all of its batch that so ends, by what is raised or
-            misreturned; the first such step of a batch counts. One that replies leaves its value
-            out of the answers.
+            an error that is "Chained" to its cause; a "Panic", which is no Exception; an
+            "Unprintable" error, whose texts raise; "CallFailed", "CallTimedOut" or "InvalidConfig"
+            of another operator; or empty for an error of the harness; or the kind of a misreturn.
+        retry_after: delay of a RetryAfter, in ms.
+        blocks: ms for which the call blocks the loop before it answers.
+        thread: whether the answer comes from another thread.
+        supplied: whether the answer is a supplier, which is called on the loop (callback form).
+        twice: whether further, different answers follow (callback form).
+        again: ms until these further answers; 0 for the same instant.
+        throws: whether the function completes its record with `results` before it raises (callback
+            form, inside the call).
+        swallow: whether a cancelled call goes on for `clean_up` ms and then answers as planned; a
+            call that would never answer replies then.
+        clean_up: ms for which a cancelled call still runs.
+        by_others: whether the CancelledError comes from other code that cancels the call's task.
+        after_end: ms after the planned end of the call at which other code cancels its task; None
+            for no such cancellation. `by_others` and `after_end` apply to the coroutine form on
+            asyncio, where any code can cancel a task; elsewhere the error is raised as any other.
+        uncopied: whether copying the value for this call raises the error, which counts as an error
+            of the call before it begins; with copies and without handlers. Else the call raises it.
+        used: cost that the call reports with its results, or with its error, under limits; None for
+            no cost.
+        whole: in a batch, whether the error or misreturn ends the whole batch; the first such step
+            of a batch counts. A step that replies leaves its value out of the answers.
 
     Raises:
-        InvalidConfig: `error` names none that is known, or a time is negative.
+        InvalidConfig: `error` is unknown, or a time is negative.
     """
 
     does: StepKind = "reply"
@@ -132,17 +131,17 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a handler, for a deadline or for a failure, gives for a value.
+    """Plan of a handler, for a deadline or for a failure, for one value.
 
     Args:
-        does: "reply" with `results`; give "none", that is None; "raise" the error named by `error`;
+        does: "reply" with `results`; return None ("none"); "raise" the error named by `error`;
             "misreturn" what `error` names.
-        results: of a reply.
-        error: as that of a step.
-        blocks: before that, it blocks the loop for so many ms.
+        results: results of a reply.
+        error: see `Step.error`.
+        blocks: ms for which the handler blocks the loop first.
 
     Raises:
-        InvalidConfig: `error` names none that is known, or a time is negative.
+        InvalidConfig: `error` is unknown, or a time is negative.
     """
 
     does: Literal["reply", "none", "raise", "misreturn"] = "reply"
@@ -157,22 +156,23 @@ class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The calls of one value, and what its handlers do.
+    """Plan of the calls of one value, and of its handlers.
 
     Args:
-        value: whose plan it is: the calls of all records with a value that is the same as JSON,
-            the order of the keys in objects apart, follow it.
-        steps: one for each call of the value in a leg, in order; further calls follow the last.
-        handler: what the timeout handler gives for the value.
-        failure: what the failure handler gives for the value.
-        uncopied: making a copy of the value raises, where there are copies and no retries. That
-            counts as the call of its record: it has raised before it began. With retries, single
-            steps may be `uncopied`.
-        cost: cost, and weight, of a call for the value, as it is known before the call.
-        group: key of the value, for limits that have room for each key.
+        value: the value: the plan applies to the calls of all records whose value is the same as
+            JSON, whatever the order of the keys in objects.
+        steps: one step for each call of the value in a leg, in order; further calls follow the
+            last step.
+        handler: plan of the timeout handler for the value.
+        failure: plan of the failure handler for the value.
+        uncopied: whether copying the value raises, with copies and without retries. It counts as a
+            call of its record that raised before it began. With retries, single steps may be
+            `uncopied`.
+        cost: cost, and weight, of a call for the value, known before the call.
+        group: key of the value, for limits with room for each key.
 
     Raises:
-        InvalidConfig: there is no step.
+        InvalidConfig: `steps` is empty.
     """
 
     value: Any
@@ -189,14 +189,14 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
 
 
 class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How calls are batched; see `asyncwait.spec.Batch`.
+    """Plan of batches; see `asyncwait.spec.Batch`.
 
     Args:
-        max_size: records in one call at most.
-        max_wait: ms that a record waits for others at most.
-        in_flight: calls that records wait for at a time, at most.
-        split: whether a failed batch is called again in smaller ones.
-        answers: what the function returns: a "list", or a "mapping" from values.
+        max_size: largest number of records in one call.
+        max_wait: longest time in ms that a record waits for others.
+        in_flight: largest number of calls that records wait for at a time.
+        split: whether a failed batch is called again in smaller batches.
+        answers: form of the function's answers: a "list", or a "mapping" from values.
 
     Raises:
         InvalidConfig: a field is beyond its limits.
@@ -212,7 +212,7 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         require_limits(self)
 
     def config(self) -> Batch:
-        """Return what an operator is given."""
+        """Return the operator's configuration."""
         return Batch(
             max_size=self.max_size,
             max_wait=self.max_wait / 1000,
@@ -221,10 +221,10 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         )
 
     def together(self, steps: Sequence[Step]) -> tuple[Step, ...]:
-        """Return what becomes of each call of a batch, in whose time the others are.
+        """Return the steps of a batch after its records have been joined in one call.
 
         Args:
-            steps: as they are planned for each.
+            steps: the planned step of each record.
         """
         after, blocks = max(s.after for s in steps), sum(s.blocks for s in steps)
         clean_up, swallow = max(s.clean_up for s in steps), any(s.swallow for s in steps)
@@ -253,21 +253,21 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 
 def _ends_all(step: Step) -> bool:
-    """Whether a step ends its whole batch; what is for the program is nobody's answer."""
+    """Return whether a step ends its whole batch, as errors for the whole program do."""
     return (step.whole and step.does != "reply") or step.error in FOR_THE_PROGRAM
 
 
 class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How results are kept; see `asyncwait.spec.Cache`. The key of a record is its value.
+    """Plan of the cache; see `asyncwait.spec.Cache`. The key of a record is its value.
 
-    Where times are off the grid on which all else happens, no tie decides whether results are good.
+    If these times are off the grid of all other times, no result expires in the instant of its use.
 
     Args:
-        max_keys: keys at most.
-        ttl: ms for which results are good.
-        missing_ttl: the same for empty ones; None for not keeping these.
-        refresh_ahead: percent of `ttl` from which on the first use has a load begin; None for none.
-        stale_if_error: ms for which old results may be given; None for not at all.
+        max_keys: largest number of keys.
+        ttl: ms for which results are fresh.
+        missing_ttl: the same for empty results; None for not caching empty results.
+        refresh_ahead: percent of `ttl` after which the first use begins a load; None for never.
+        stale_if_error: ms for which stale results may be used; None for never.
 
     Raises:
         InvalidConfig: a field is beyond its limits.
@@ -283,7 +283,7 @@ class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         require_limits(self)
 
     def config(self) -> Cache:
-        """Return what an operator is given, but for the function that gives keys."""
+        """Return the operator's configuration, without the function that returns keys."""
         missing, stale, share = self.missing_ttl, self.stale_if_error, self.refresh_ahead
         return Cache(
             self.max_keys,
@@ -294,40 +294,40 @@ class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         )
 
     def refresh_from(self, began: float) -> float:
-        """Return from when on results are loaded anew ahead of time, in ms; infinity for never.
+        """Return the time in ms from which a use refreshes results; infinity for never.
 
         Args:
-            began: when their load did.
+            began: time at which their load began, in ms.
         """
         share = self.refresh_ahead
         return math.inf if share is None else round(began + self.ttl * share / 100, 3)
 
     def good_until(self, began: float, results: Sequence[Any]) -> float:
-        """Return when results are no longer good, in ms; `began` at once if they are not kept."""
+        """Return the time in ms at which results expire; `began` if they are not cached."""
         ttl = self.ttl if results else self.missing_ttl or 0
         return round(began + ttl, 3)
 
     def stale_until(self, began: float, results: Sequence[Any]) -> float:
-        """Return until when results may be given where a load fails, in ms."""
+        """Return the time in ms until which results may replace a failed load."""
         stale = self.stale_if_error or 0
         return round(self.good_until(began, results) + (stale if results else 0), 3)
 
 
 class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A limit on the calls of an operator; see `asyncwait.spec.Limit` and what follows it.
+    """Plan of a limit on the calls of an operator; see `asyncwait.spec.limits`.
 
     Args:
         kind: a "window" of time, a number of calls "in-flight", a "budget", or a "breaker".
         most: calls, or cost, in a window, at a time, or in all; failed calls that open a breaker.
-        per: length of a window, or ms within which calls fail for a breaker.
-        costs: whether it counts the cost of each call, and not the calls.
-        told: whether it is a budget of costs that only the calls themselves tell.
-        latency: of a window, in ms.
-        by: whether each key has room of its own.
+        per: length of a window in ms, or ms within which failures open a breaker.
+        costs: whether the limit counts the costs of calls instead of their number.
+        told: whether it is a budget of costs that only the calls themselves report.
+        latency: latency of a window, in ms.
+        by: whether each key has its own room.
         burst: calls, or cost, that may start together; None for `most`.
         max_wait: ms that a call may wait for it; None for no bound.
         then: whether the stream of a spent budget has to "fail" or to "stop".
-        rest: of a breaker, in ms.
+        rest: pause of a breaker, in ms.
 
     Raises:
         InvalidConfig: a field is beyond its limits, or does not fit the kind.
@@ -355,7 +355,7 @@ class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             raise InvalidConfig.of("burst", self.burst, "None but for a window, and at most `most`")
 
     def limit(self, cost: Callable[[Any], float], by: Callable[[Any], Any]) -> AnyLimit:
-        """Return what an operator is given.
+        """Return the operator's configuration of the limit.
 
         Args:
             cost: returns the cost of a call for a value.
@@ -387,30 +387,31 @@ class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     @property
     def lasts(self) -> int:
-        """How long one call may keep another one from its begin, in ms, after its own end."""
+        """Longest time in ms for which a call delays another call after its own end."""
         return {"window": self.per + self.latency, "breaker": self.rest}.get(self.kind, 0)
 
 
 def is_null(value: Any) -> bool:
-    """Whether the key that is this value is null: it is, or has a null among its parts."""
+    """Return whether a value is null as a key: None, or a list with a null part."""
     return value is None or (isinstance(value, list) and any(map(is_null, value)))
 
 
 class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How calls are repeated; see `asyncwait.spec.Retry`.
+    """Plan of a retry policy; see `asyncwait.spec.Retry`.
 
     Args:
-        max_attempts: calls of one record at most.
+        max_attempts: largest number of calls of one record.
         initial: back-off before the second call, in ms.
-        multiplier: each further back-off is so many times as long.
-        cap: no back-off is longer, in ms.
-        jitter: how many percent of each back-off chance may leave out.
+        multiplier: factor from each back-off to the next.
+        cap: longest back-off, in ms.
+        jitter: largest random reduction of each back-off, in percent.
         attempt_timeout: ms that one attempt may take; None for no limit.
-        on_error: "any" error is followed by another attempt, only "some", which are ValueErrors,
-            given as classes, or the same "asked" of a predicate, or "told" by one that answers
-            with a `RetryAfter` of 120 ms; any error "at-once", with one of 0 ms; or that "breaks".
-        on_result: "never" are results; none at all, "empty", or a "pair" of them are, by a
-            predicate; or that "breaks".
+        on_error: errors after which another attempt follows: "any" error; "some", only ValueErrors,
+            given as classes; "asked", the same by a predicate; "told", the same by a predicate that
+            answers with a `RetryAfter` of 120 ms; "at-once", any error, by a predicate that answers
+            with a `RetryAfter` of 0 ms; "breaks", the predicate raises.
+        on_result: results after which another attempt follows: "never"; "empty" results, or a
+            "pair" of results, by a predicate; "breaks", the predicate raises.
 
     Raises:
         InvalidConfig: a field is beyond its limits.
@@ -429,7 +430,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         require_limits(self)
 
     def config(self) -> Retry:
-        """Return what an operator is given."""
+        """Return the operator's configuration."""
         timeout = self.attempt_timeout
         return Retry(
             max_attempts=self.max_attempts,
@@ -445,11 +446,11 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         )
 
     def lasts(self, longest: int, plans: tuple[Plan, ...]) -> int:
-        """Return how long a record may take, in ms.
+        """Return the longest duration of a record, in ms.
 
         Args:
-            longest: time of a call.
-            plans: of the calls; one may tell how long to back off.
+            longest: longest duration of a call, in ms.
+            plans: plans of the calls, which may set back-offs.
         """
         told = max((step.retry_after for plan in plans for step in plan.steps), default=0)
         told = max(told, _TOLD if self.on_error == "told" else 0)
@@ -457,9 +458,9 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         return self.max_attempts * longest + sum(pauses)
 
     def repeats(self, step: Step) -> bool:
-        """Say whether what a call comes to by itself is followed by another, if it may be.
+        """Return whether another attempt follows the outcome of a call, while attempts are left.
 
-        If it completes its record before it raises, it is that completion which counts.
+        If the call completes its record before it raises, the completion counts.
         """
         match step.does:
             case "reply" | "raise" if step.does == "reply" or step.throws:
@@ -472,13 +473,13 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
                 return False
 
     def repeats_after(self, error: str) -> bool:
-        """Say whether an error is followed by another call: a step's, or a TimeoutError."""
+        """Return whether another call follows the error of a step, or a TimeoutError."""
         if self.on_error in {"any", "at-once"}:
             return error not in {"CancelledError", "Panic", *FOR_THE_PROGRAM}  # no `Exception`
         return self.on_error != "breaks" and error in {"ValueError", "InvalidConfig"}
 
     def told_after(self, step: Step) -> int | None:
-        """Return the ms that a `RetryAfter` says once a call has ended so; None if none does."""
+        """Return the ms of the `RetryAfter` that follows a step; None without a `RetryAfter`."""
         if step.does == "misreturn":
             return self.told_by_predicate() if self.repeats(step) else None
         if step.does != "raise":
@@ -488,11 +489,11 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         return self.told_by_predicate() if self.repeats_after(step.error) else None
 
     def told_by_predicate(self) -> int | None:
-        """Return the ms that the predicate says of an error that is repeated; None for nothing."""
+        """Return the ms of the predicate's `RetryAfter`; None if it answers without one."""
         return {"told": _TOLD, "at-once": 0}.get(self.on_error)
 
     def back_off(self, attempts: int) -> int:
-        """Return the back-off after so many attempts, in ms, jitter aside."""
+        """Return the back-off after this number of attempts, in ms, without jitter."""
         grown = self.initial * int(self.multiplier ** min(attempts - 1, 60))
         return min(grown, self.cap)
 
@@ -500,7 +501,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 _PAIR = 2
 
 _TOLD = 120
-"""What a predicate tells, in ms."""
+"""Delay of a predicate's `RetryAfter`, in ms."""
 
 
 def _is_value_error(error: BaseException) -> bool:

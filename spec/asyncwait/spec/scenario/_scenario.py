@@ -1,8 +1,8 @@
 """A scenario: everything that is decided before a run, as data.
 
-Times are whole milliseconds since the run began. A plan belongs to a value: the k-th call of a
-value follows step k of its plan (the last step once they run out), counted by the harness. With
-a cache, what is counted are the calls of the function, not the calls that share one.
+Times are whole milliseconds since the run began. A plan belongs to a value: the harness counts the
+calls of the value, and the k-th call follows step k of the plan, or the last step. With a cache,
+the harness counts the calls of the function, not the calls of records that share one.
 """
 
 import hashlib
@@ -47,8 +47,8 @@ class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
     Args:
         at: ms since the run began.
-        element: what the source gives.
-        blocks: before it gives it, the source blocks the loop for so many ms.
+        element: the element.
+        blocks: ms for which the source blocks the loop before it gives the element.
     """
 
     at: Wait
@@ -61,17 +61,17 @@ class Timed(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
 
 class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What the consumer does next; after the last step it reads to the end.
+    """One step of the consumer; after the last step it reads to the end.
 
     Args:
-        does: "read" `n` elements; "pause" for `n` ms, which it does after an error, too, before it
-            leaves; "block" the loop for `n` ms; "give_up": wait for one element, and cancel the
-            wait after `n` ms; "intrude": read one while a second task reads, too, and once more
-            if it is refused; "leave" the context; "raise" an error in its body: the one that it
-            has got from a read, or else one of its own.
-        n: how many elements, or how many ms.
-        turns: a wait that is given up is cancelled so many turns of the loop later, in the same
-            instant. Where nobody counts turns that is at once.
+        does: "read" `n` elements; "pause" for `n` ms, also after an error, before it leaves;
+            "block" the loop for `n` ms; "give_up": wait for an element, and cancel the wait after
+            `n` ms; "intrude": read an element while a second task reads, too, and read again after
+            a refusal; "leave" the context; "raise" an error in its body: the error of an earlier
+            read, or else an error of its own.
+        n: number of elements, or of ms.
+        turns: turns of the loop after which "give_up" cancels the wait, in the same instant; 0 on a
+            backend that does not count turns.
 
     Raises:
         InvalidConfig: `n` or `turns` is out of its bounds.
@@ -88,7 +88,7 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
-    """A snapshot asked for at a time, not by a barrier.
+    """Request for a snapshot at a time, without a barrier.
 
     Args:
         at: ms since the run began.
@@ -106,12 +106,12 @@ class SnapshotRequest(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The run is torn down, and goes on from its last snapshot, maybe set up differently.
+    """Crash of the run, which continues from its last snapshot with the same or another setup.
 
     Args:
         at: ms since the present leg began.
-        capacity: of the next leg; None for no change.
-        mode: of the next leg; None for no change.
+        capacity: capacity of the next leg; None for no change.
+        mode: mode of the next leg; None for no change.
 
     Raises:
         InvalidConfig: `at` is negative, or `capacity` less than 1.
@@ -126,76 +126,75 @@ class Crash(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
 
 class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, dict=True):
-    """One run of an operator, planned.
+    """Plan of one run of an operator.
 
     Args:
-        mode: of the operator: results in input order, or in completion order between two
-            watermarks, all of them or one key after another.
-        capacity: of the operator: records admitted and not yet emitted at most.
+        mode: order of the results: input order, completion order between two watermarks, or input
+            order within each key.
+        capacity: largest number of records admitted and not yet emitted.
         timeout: ms from a record's first call to its deadline; None for no deadline.
-        retry: how calls are repeated; None for not at all.
-        batch: how calls are batched, in coroutine form; None for not at all.
-        cache: how results are kept, in coroutine form, without batches and copies; None for not at
-            all. Where they are refreshed or given when they are old, there is room for the keys of
-            all values: so a trace tells which results there are.
-        limits: which hold for each call, without a cache; none by default.
-        inputs: what the source gives, in the order of their times.
-        plans: of the values; a value without one is answered at once with itself alone, and its
-            handlers give None.
+        retry: retry policy; None for no further attempts.
+        batch: batches, in coroutine form; None for single calls.
+        cache: cache of results, in coroutine form, without batches and copies; None for no cache.
+            If it refreshes results or uses stale results, it needs room for the keys of all values,
+            so that the trace determines its content.
+        limits: limits for each call, without a cache; none by default.
+        inputs: elements of the source, in the order of their times.
+        plans: plans of the values; a value without a plan is answered at once with itself alone,
+            and its handlers return None.
         handled: whether the function has a `timeout` handler at all.
         failures_handled: whether it has a `failure` handler.
-        max_held: of the operator: so many finished elements take no room; None for none.
-        copies: the operator is told to give each call and each handler a copy of its value. They
-            change what they are given, all of them.
-        form: of the function: "coroutine", or "callback", which is given a value and where to put
-            its outcome, and returns at once.
-        function: in coroutine form, what gives the awaitables: a coroutine "function", a
-            "partial" or an "object" with `__call__` around one, or a plain function that returns
-            an "awaitable" which is no coroutine.
+        max_held: number of finished elements that take no room in the operator; None if all do.
+        copies: whether the operator has to give each call and each handler a copy of its value.
+            All of them change their copies.
+        form: form of the function: "coroutine", or "callback", which takes a value and a future,
+            and returns at once.
+        function: in coroutine form, the object that returns the awaitables: a coroutine "function",
+            a "partial" or an "object" with `__call__` around a coroutine function, or a plain
+            function that returns an "awaitable" which is no coroutine.
         hooks: `open` and `close` of the function: absent, plain or coroutine functions.
-        hook_takes: each coroutine hook takes so many ms.
+        hook_takes: duration of each coroutine hook, in ms.
         hook_error: the hook that raises, "open" or "close"; empty for none.
-        source: what the operator is given: an async "iterator", an "iterable" that is none, an
-            async "generator", or a generator with a cancel "scope" of its own round its yields.
-        source_ends_at: the end of input is not known before this time, in ms since the run began.
+        source: source of the operator: an async "iterator", an "iterable" that is not an iterator,
+            an async "generator", or a generator with a cancel "scope" of its own round its yields.
+        source_ends_at: earliest time at which the source can report its end, in ms since the run
+            began.
         source_error: in place of its end the source raises an error of its "own", a "falsy" error
-            of its own, one of the "contract" (a CallFailed), a "cancelled" error, or a
+            of its own, an error of the "contract" (a CallFailed), a "cancelled" error, or a
             KeyboardInterrupt to "interrupt" the program, or gives None, which is "no-element";
             empty for none.
-        close_takes: closing the source takes so many ms.
-        close_error: closing the source raises.
-        sink: the consumer's script in the first leg; without one it reads to the end.
-        cancel_at: the consumer's task is cancelled then, in ms, even if it is leaving already; in
-            the first leg only.
-        cancel: how it is cancelled on asyncio, when it crashes or gives up, too: "once", as
-            `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which does so again
-            and again until it is left. On trio there is only the latter.
-        shields: the consumer shields its reads from a scope that is cancelled, and reads on until
-            it gets something.
+        close_takes: duration of closing the source, in ms.
+        close_error: whether closing the source raises.
+        sink: the consumer's script in the first leg; without a script it reads to the end.
+        cancel_at: time in ms at which the consumer's task is cancelled, even if it is leaving
+            already; in the first leg only.
+        cancel: form of each cancellation on asyncio, also for a crash or a wait that is given up:
+            "once", as `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which
+            cancels repeatedly until it is left. Trio only has scopes.
+        shields: whether the consumer shields its reads from a cancelled scope, and reads on until
+            a read returns or raises.
         requests: snapshots on demand; in the first leg only.
-        figures_at: the operator's statistics are read then, in ms since each leg began, and once
-            more when it was left; not at all without a time.
-        crashes: one for each leg but the last.
-        restore: what the first leg starts from.
-        tracked: values are objects of the harness, which counts those that are alive.
-        company: another operator on the same loop: none, one "beside" this one, one "before" it,
-            whose output is this one's source (then nothing comes in that overtakes), or one
-            "inside" the first call.
-        contexts: everybody sets a context variable and looks at it: the consumer, before it enters
-            and after that, `open`, each call, handler and predicate, and the source.
-        unshielded: cancelled calls clean up without a shield, as far as their loop lets them; and
-            each call in coroutine form looks at its task.
-        unequal_keys: in key-ordered mode each key that is a text is given as a NaN, one object for
-            each key, which is equal to nothing, not even to itself.
-        reuses: what is given as a list of results, or goes through one, is held by its user, who
-            fills it with "reused" in the next instant in which anything happens; not where values
-            are tracked.
-        wrong_argument: the one that is of another type than it can be when the operator is opened;
-            empty for none.
-        name: for reports.
+        figures_at: times at which the operator's statistics are read, in ms since each leg began;
+            they are read again after leaving. Without a time they are never read.
+        crashes: one crash for each leg but the last.
+        restore: snapshot from which the first leg starts.
+        tracked: whether values are objects of the harness, which counts the objects alive.
+        company: another operator on the same loop: "none"; an operator "beside" this operator; an
+            operator "before" it, whose output is this operator's source (then the inputs have no
+            elements that overtake); or an operator "inside" the first call.
+        contexts: whether each part of the run sets and reads a context variable: the consumer,
+            before and after it enters, `open`, each call, handler and predicate, and the source.
+        unshielded: whether cancelled calls clean up without a shield, as far as their loop lets
+            them; then each call in coroutine form also checks its task.
+        unequal_keys: whether, in key-ordered mode, each key that is a text is replaced by a NaN,
+            one object for each key, which is equal to nothing, not even to itself.
+        reuses: whether the user keeps each list of results, also a list behind an iterator, and
+            fills it with "reused" in the next instant with an event; not with `tracked`.
+        wrong_argument: the argument with a wrong type when the operator is opened; empty for none.
+        name: name for reports.
 
     Raises:
-        InvalidConfig: a field can't be what it is, or the inputs are not in order.
+        InvalidConfig: a field is invalid, or the inputs are not in order.
     """
 
     mode: Mode = "ordered"
@@ -260,7 +259,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             expected = "another one where barriers, snapshots or markers come in: they overtake"
             raise InvalidConfig.of("company", self.company, expected)
         if self.horizon > LIMITS.duration:
-            # Whose time it is can't be said: of all that anybody waits for it is the sum.
+            # The message names no single field: the horizon is the sum of all waits.
             expected = f"at most {LIMITS.duration} ms, all waits and deadlines together"
             raise InvalidConfig.of("the longest legal duration", self.horizon, expected)
 
@@ -310,10 +309,10 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     @property
     def tells_apart(self) -> bool:
-        """Whether a trace has to say which record a call is for: their values may be equal.
+        """Whether a trace has to name the record of each call, because values may be equal.
 
-        Where records are called once and in order, the order of the calls says it, but not which
-        of those that have failed a handler is asked about.
+        If records are called once and in order, the order of the calls identifies their records,
+        but not the failed record for which a handler runs.
         """
         sharing = self.batch is not None or self.cache is not None
         is_told = sharing or self.retry is not None or self.failures_handled
@@ -321,7 +320,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     @cached_property
     def modes(self) -> frozenset[Mode]:
-        """Those of all its legs."""
+        """Modes of all legs."""
         modes: set[Mode] = {self.mode}
         modes.update(crash.mode for crash in self.crashes if crash.mode is not None)
         return frozenset(modes)
@@ -332,7 +331,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return {identity(plan.value): plan for plan in self.plans}
 
     def step(self, value: Any, ordinal: int) -> Step:
-        """Return what the call number `ordinal` (0-based) of `value` does in one leg."""
+        """Return the step of call number `ordinal` (from 0) of `value` in one leg."""
         plan = self.plan_of.get(identity(value))
         if plan is None:
             return Step(results=(value,))
@@ -341,7 +340,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
 
     def cost(self, value: Any) -> int:
-        """Return the cost of a call for `value`, as it is known before the call."""
+        """Return the cost of a call for `value` that is known before the call."""
         plan = self.plan_of.get(identity(value))
         return 1 if plan is None else plan.cost
 
@@ -351,7 +350,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return "" if plan is None else plan.group
 
     def used(self, value: Any, step: Step) -> int | None:
-        """Return the cost that a call with this step tells; None for no cost."""
+        """Return the cost that a call with this step reports; None for no cost."""
         counts_costs = any(each.costs or each.told for each in self.limits)
         if not counts_costs or self.form != "coroutine" or self.batch is not None:
             return None
@@ -359,18 +358,18 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return self.cost(value) if step.used is None and is_told else step.used
 
     def has_no_copy(self, step: Step) -> bool:
-        """Whether a call with this step is planned to find no copy of its value.
+        """Return whether copying the value for a call with this step is planned to raise.
 
-        Where handlers are given copies, too, nobody could tell what one is for; nor where calls are
-        batched, in which place it is.
+        It never is with handlers, which also need copies, or with batches: there the copy function
+        can't tell for which call or place it makes a copy.
         """
         is_told = not (self.handled or self.failures_handled or self.batch)
         return step.uncopied and self.copies and is_told
 
     def is_uncopied(self, value: Any) -> bool:
-        """Whether to make a copy of `value` is planned to raise each time.
+        """Return whether each copy of `value` is planned to raise.
 
-        It is not where calls are repeated or batched; see `has_no_copy`.
+        With retries or batches it never is; see `has_no_copy`.
         """
         if not self.copies or self.retry is not None or self.batch is not None:
             return False
@@ -378,14 +377,14 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return plan is not None and plan.uncopied
 
     def handler(self, value: Any) -> Handler | None:
-        """Return what the timeout handler does for `value`; None without a handler."""
+        """Return the plan of the timeout handler for `value`; None without a handler."""
         if not self.handled:
             return None
         plan = self.plan_of.get(identity(value))
         return Handler("none") if plan is None else plan.handler
 
     def failure_handler(self, value: Any) -> Handler | None:
-        """Return what the failure handler does for `value`; None without a handler."""
+        """Return the plan of the failure handler for `value`; None without a handler."""
         if not self.failures_handled:
             return None
         plan = self.plan_of.get(identity(value))
@@ -393,13 +392,13 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """All that comes in: what the first leg starts from, and the inputs."""
+        """All input elements: the restored elements of the first leg, and the inputs."""
         stored = () if self.restore is None else self.restore.in_flight
         return (*stored, *(timed.element for timed in self.inputs))
 
     @property
     def blocks(self) -> bool:
-        """Whether anything blocks the loop, be it a step, a handler, the source or the consumer."""
+        """Whether a step, a handler, the source or the consumer blocks the loop."""
         plans = self.plans
         return (
             any(timed.blocks for timed in self.inputs)
@@ -415,7 +414,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     @property
     def is_overtaken(self) -> bool:
-        """Whether something comes in that an operator before this one would put out earlier."""
+        """Whether an operator before this one would emit some of the inputs early."""
         return any(isinstance(t.element, Barrier | Snapshot | LatencyMarker) for t in self.inputs)
 
     @cached_property
@@ -424,7 +423,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         longest = max((self._lasts(step) for p in self.plans for step in p.steps), default=0)
         if self.retry is not None:
             lasts = self.retry.lasts(longest, self.plans)
-            # Where a back-off is longer than anybody waits, only a deadline can end it.
+            # Only a deadline can end a back-off that is longer than a leg may last.
             is_ended = lasts > LIMITS.duration and self.timeout is not None
             longest = self.timeout + longest if is_ended and self.timeout else lasts
         if self.batch is not None:
@@ -443,9 +442,9 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         return max(last, self.source_ends_at) + pauses + max(stops) + (records + 1) * longest
 
     def _lasts(self, step: Step) -> int:
-        """Return how long a call may take, in ms; 0 where nothing ends it.
+        """Return the longest duration of a call, in ms; 0 for a call that never ends.
 
-        It lives to see its deadline only if it is not answered before.
+        A call reaches its deadline only if it is not answered before.
         """
         ends = [step.after] if step.does != "never" else []
         if self.timeout is not None:
@@ -457,8 +456,8 @@ _CANONICAL = json.JSONEncoder(sort_keys=True)
 
 
 def identity(value: Any) -> str:
-    """Return the text under which `value` is looked up: its canonical JSON, or its repr."""
-    # What JSON says of these, in a tenth of the time.
+    """Return the text by which `value` is looked up: its canonical JSON, or its repr."""
+    # The same text as by JSON, in a tenth of the time.
     if type(value) is str:
         return encode_basestring_ascii(value)
     if value is None or type(value) is int:
@@ -487,26 +486,26 @@ def scenarios_from_json(data: bytes) -> tuple[Scenario, ...]:
 
 
 ID_DIGITS = 8
-"""Of an id: of ten thousand scenarios two have the same one in one case out of a hundred."""
+"""Digits of an id: among 10,000 scenarios, two share an id with a probability of 1 %."""
 
 
 def key_of(scenario: Scenario) -> bytes:
-    """Return what identifies a scenario: its JSON, in which what stands at its default is left out.
+    """Return the key that identifies a scenario: its JSON without defaults.
 
-    Its name says nothing of what is played, and stays out too.
+    The key omits the name, which does not affect the run.
     """
     return msgspec.json.encode(msgspec.structs.replace(scenario, name=""))
 
 
 def size_of(scenario: Scenario) -> tuple[int, bytes]:
-    """Return by what scenarios are compared: the length of their key, then the key.
+    """Return the size by which scenarios are compared: the length of their key, then the key.
 
-    So a scenario is smaller where more of it stands at its default, or where its numbers are.
+    A scenario is smaller if more of its fields have their defaults, or if its numbers are smaller.
     """
     key = key_of(scenario)
     return len(key), key
 
 
 def id_of(scenario: Scenario) -> str:
-    """Return the id under which people speak of a scenario: eight hexadecimal digits of its key."""
+    """Return the id of a scenario for people: eight hexadecimal digits of its key's digest."""
     return hashlib.sha256(key_of(scenario)).hexdigest()[:ID_DIGITS]

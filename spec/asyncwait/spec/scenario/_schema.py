@@ -1,6 +1,6 @@
-"""The JSON Schema of scenarios, traces and the lines that carry them, made from the code.
+"""The JSON Schema of scenarios, traces and JSON lines, made from the code.
 
-`schema.json` beside this file holds it; `python -m asyncwait.spec.scenario` prints it anew.
+`schema.json` beside this file holds the schema; `python -m asyncwait.spec.scenario` prints it.
 """
 
 import inspect
@@ -31,11 +31,11 @@ _NULL = {"type": "null"}
 _KIND = "Says which kind it is."
 
 _FIELD = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
-"""A field among the arguments of a docstring; further lines stand further in."""
+"""A field among the arguments of a docstring; its further lines are indented more."""
 
 
 def schema_text() -> str:
-    """Return the schema as it is written to its file."""
+    """Return the text of the schema's file."""
     return json.dumps(schema(), indent=2) + "\n"
 
 
@@ -66,7 +66,7 @@ def schema_of(title: str, about: str, whole: Schema, parts: Schema) -> Schema:
 
 
 def described_parts(*kinds: Any) -> tuple[tuple[Schema, ...], Schema]:
-    """Return the schemas of `kinds`, and by name all the parts that they refer to."""
+    """Return the schemas of `kinds`, and all parts that they refer to, by name."""
     roots, parts = msgspec.json.schema_components(kinds)
     for name in ("Handler", "Step"):
         parts[name]["allOf"] = _errors(parts[name]["properties"]["does"])
@@ -94,7 +94,7 @@ def _in_one_line(text: str) -> str:
 
 
 def _errors(does: Schema) -> list[Schema]:
-    """Say what `error` can be for each thing that a plan can be to do."""
+    """Return conditions on `error` for each value of `does`."""
     found: list[Schema] = []
     for kind in does["enum"]:
         errors = list(PLANNED_ERRORS.get(kind, ("",)))
@@ -109,7 +109,7 @@ def _errors(does: Schema) -> list[Schema]:
 
 
 def _null_last(node: Any) -> Any:
-    """Put null behind what else a field can be: msgspec's order is another one in each release."""
+    """Move null behind the other types of a field, because releases of msgspec order them anew."""
     if isinstance(node, list):
         return [_null_last(part) for part in sorted(node, key=lambda part: part == _NULL)]
     if isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""Times of a scenario: how to change each of them by its kind."""
+"""Times of a scenario, and a function that changes each time by its kind."""
 
 from collections.abc import Callable
 from operator import is_
@@ -16,7 +16,7 @@ TIMES = frozenset(
         *("PlannedRetry.initial", "PlannedRetry.cap", "PlannedRetry.attempt_timeout"),
     }
 )
-"""Kinds of times: the struct and its field. Figures, caches and limits have times beside these."""
+"""Kinds of times: the struct and its field. Figures, caches and limits have further times."""
 
 _PARTS = {"inputs", "plans", "steps", "sink", "requests", "crashes", "retry"}
 """Fields of parts that contain times."""
@@ -25,7 +25,7 @@ _PartT = TypeVar("_PartT", bound=Struct)
 
 
 def with_times(part: _PartT, change: Callable[[str, int], int]) -> _PartT:
-    """Return a part of a scenario with its times changed; the part itself if they are the same.
+    """Return a part of a scenario with changed times; the part itself if no time changes.
 
     Args:
         part: the scenario, or a struct in it.

@@ -1,7 +1,7 @@
 """A trace: everything that was observed in a run, as data.
 
-Times are milliseconds since the leg began. Events stand in the order in which they were written;
-of two with the same time only cause before effect means anything.
+Times are milliseconds since the leg began. Events are in the order in which they were written; for
+two events with the same time, only the order of cause before effect is significant.
 """
 
 from typing import Annotated, Any, Literal, TypeAlias
@@ -55,13 +55,13 @@ class CallStarted(Struct, frozen=True, tag="call", omit_defaults=True, forbid_un
 
     Args:
         call: number of the call: 0 for the first of the leg, then 1, and so on.
-        value: of the record that it is called for.
-        record: that record's number, where records are told apart: 0 for the first that the leg
-            was restored with or took, then 1, and so on.
-        batch: number of the call that this one shares with others, where calls are batched: 0 for
-            the first of the leg. They stand one behind the other then. With a cache: number of the
-            load that it begins, waits for, or is given the results of; one that is for no record
-            is a load in the background. None for one that is given what no load of the leg gave.
+        value: value of the called record.
+        record: number of the called record, where the trace has to distinguish records: 0 for the
+            first record that the leg restored or took, then 1, and so on.
+        batch: with batches, number of the batch: 0 for the first of the leg; the calls of a batch
+            follow each other. With a cache: number of the load that the call begins, waits for, or
+            takes the results of; a load without a record is in the background. None if the results
+            come from no load of the leg.
     """
 
     at: Moment
@@ -72,10 +72,10 @@ class CallStarted(Struct, frozen=True, tag="call", omit_defaults=True, forbid_un
 
 
 class CallCancelled(Struct, frozen=True, tag="call-cancelled", forbid_unknown_fields=True):
-    """A cancellation reaches the running call; in callback form none does.
+    """A cancellation reaches the running call, except in callback form.
 
     Args:
-        call: its number.
+        call: number of the call.
     """
 
     at: Moment
@@ -88,11 +88,11 @@ class CallEnded(
     """A call ends; in callback form: it is completed, or raises.
 
     Args:
-        call: its number.
-        how: it "returned" results; it "raised" the error that is planned; it "misreturned", that
-            is gave something else than results, or ones that break while they are read; or it was
-            "cancelled" and ended by that.
-        results: what it returned.
+        call: number of the call.
+        how: it "returned" results; it "raised" the planned error; it "misreturned" an object that
+            is not results, or results that raise while they are read; or it was "cancelled" and
+            ended by the cancellation.
+        results: results that it returned.
     """
 
     at: Moment
@@ -104,11 +104,11 @@ class CallEnded(
 class HandlerAsked(
     Struct, frozen=True, tag="handler", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The timeout handler is asked for results.
+    """The operator calls the timeout handler.
 
     Args:
-        value: of the record that they are asked for.
-        record: that record's number, as of a call.
+        value: value of the late record.
+        record: number of the late record; see `CallStarted`.
     """
 
     at: Moment
@@ -119,14 +119,14 @@ class HandlerAsked(
 class FailureAsked(
     Struct, frozen=True, tag="failure", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The failure handler is asked for results.
+    """The operator calls the failure handler.
 
     Args:
-        value: of the record that they are asked for.
-        error: class name of the error that it is given.
-        cause: class name of the cause of that.
-        attempts: how many calls of the record the error tells of.
-        record: that record's number, as of a call.
+        value: value of the failed record.
+        error: class name of the error that the handler receives.
+        cause: class name of the error's cause.
+        attempts: number of calls of the record according to the error.
+        record: number of the failed record; see `CallStarted`.
     """
 
     at: Moment
@@ -141,7 +141,7 @@ class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
     """A hook of the function ran.
 
     Args:
-        hook: which one.
+        hook: name of the hook.
     """
 
     at: Moment
@@ -149,10 +149,10 @@ class HookRun(Struct, frozen=True, tag="hook", forbid_unknown_fields=True):
 
 
 class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
-    """Something blocks the loop: the clock moves, and nothing else does.
+    """User code blocks the loop: the clock moves, and nothing else happens.
 
     Args:
-        until: when it ends; ms since the leg began.
+        until: end of the blocking, in ms since the leg began.
     """
 
     at: Moment
@@ -181,32 +181,32 @@ MisuseKind: TypeAlias = Literal[
     "predicate-again",
     "restless",
 ]
-"""What an operator may not do with what it was given; each is a rule of its own."""
+"""Forbidden actions of an operator; each breaks a rule of its own."""
 
 
 class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
-    """The operator does with what it was given what the contract rules out.
+    """The operator uses one of its arguments in a way that the contract forbids.
 
     Args:
         at: ms since the leg began.
-        what: "supplier-thread": it asks a supplier on another thread than the loop's;
-            "supplier-needless": it asks one whose completion does not count; "read-twice": it reads
-            a collection of results a second time; "copied": it hands on a copy in place of the very
-            object; "interrupted": it cancels the read of its source, which is right only when it is
-            through; "swallowed": it lets nothing come out of leaving although its consumer was
-            cancelled, or raises an error of its own in its place; "call-shares", "handler-shares":
-            where there are copies, it gives a call or a handler a value that is none, or not one of
-            its own, or that somebody has changed; "spoiled": it stores such a value;
-            "context-lost": a call does not see the context variable that was set when the operator
-            was opened; "context-of-a-call": one sees what another call has set;
-            "context-of-a-handler", "context-of-the-consumer", "context-of-the-source": these see
-            what they should not; "cancelled-otherwise": a call is not cancelled as its loop does
-            it; "task-of-others": the task of a call is that of another one, too, or was cancelled
-            before, or more than once; "scope-seen": a call sees a deadline of the operator's;
-            "batch-empty": the function is called with an empty batch; "predicate-again": it asks a
-            predicate of a `Retry` a second time about one error, or about one collection of
-            results; "restless": its loop wakes again and again while nothing happens.
-        detail: what it was, in words.
+        what: "supplier-thread": it calls a supplier in another thread than the loop's;
+            "supplier-needless": it calls a supplier whose completion does not count; "read-twice":
+            it reads a collection of results a second time; "copied": it emits a copy in place of
+            the very object; "interrupted": it cancels the read of its source before the operator is
+            over; "swallowed": leaving raises no cancellation although its consumer was cancelled,
+            or raises another error in its place; "call-shares", "handler-shares": with copies, it
+            gives a call or a handler a value that is not a copy, or not a copy of its own, or was
+            changed; "spoiled": it stores such a value; "context-lost": a call does not see the
+            context variable that was set when the operator was opened; "context-of-a-call": a call
+            sees a variable that another call has set; "context-of-a-handler",
+            "context-of-the-consumer", "context-of-the-source": the handler, the consumer or the
+            source sees a variable that it should not see; "cancelled-otherwise": a call is not
+            cancelled in the way of its loop; "task-of-others": the task of a call also serves
+            another call, or was cancelled before, or more than once; "scope-seen": a call sees a
+            deadline of the operator; "batch-empty": the function is called with an empty batch;
+            "predicate-again": it calls a predicate of a `Retry` a second time for one error, or for
+            one collection of results; "restless": its loop wakes repeatedly while nothing happens.
+        detail: description in words.
     """
 
     at: float
@@ -218,7 +218,7 @@ class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fi
     """A snapshot is requested on demand.
 
     Args:
-        checkpoint_id: the number that it will carry.
+        checkpoint_id: the number that the snapshot will carry.
     """
 
     at: Moment
@@ -228,7 +228,7 @@ class SnapshotAsked(Struct, frozen=True, tag="snapshot-asked", forbid_unknown_fi
 class FiguresRead(
     Struct, frozen=True, tag="figures", omit_defaults=True, forbid_unknown_fields=True
 ):
-    """The operator's statistics are read; they are those of `asyncwait.spec.Statistics`.
+    """The harness reads the operator's statistics; see `asyncwait.spec.Statistics`.
 
     Args:
         in_flight: records that were called and are not emitted.
@@ -236,20 +236,20 @@ class FiguresRead(
         held: records in flight that are decided.
         calls: calls so far.
         batches: batches called so far.
-        hits: calls that were given what a cache kept.
-        shared: calls that share a load which another one had begun.
-        loads: calls that have begun one.
-        stale: calls that were given old results, and are neither of these any more.
-        null_keys: calls that have no key.
+        hits: calls that took cached results.
+        shared: calls that share a load that another call began.
+        loads: calls that began a load.
+        stale: calls that took stale results; `hits`, `shared` and `loads` do not include them.
+        null_keys: calls without a key.
         refreshes: loads in the background.
-        evictions: keys that had to go.
-        retries: those that were not the first of their record.
+        evictions: evicted keys.
+        retries: calls that were not the first of their record.
         timeouts: records that their deadline decided.
         failures_handled: records for which the failure handler gave results.
-        abandoned: calls that ran on after they were cancelled and had their turn to end.
+        abandoned: cancelled calls that still ran after the loop had let them end.
         max_in_flight: highest `in_flight` so far.
         max_held: highest `held` so far.
-        oldest: ms since the first call of the record in flight that was called first.
+        oldest: ms since the first call of the oldest record in flight.
         waiting_for_permits: records that wait for each limit.
     """
 
@@ -286,7 +286,7 @@ class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
     """The consumer takes an element: it is emitted.
 
     Args:
-        element: as it came out.
+        element: the emitted element.
     """
 
     at: Moment
@@ -297,7 +297,7 @@ class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=Tr
     """A second task read while the consumer waited.
 
     Args:
-        got: what it got: "raised X", "gave X" or "stop".
+        got: outcome of the read: "raised X", "gave X" or "stop".
     """
 
     at: Moment
@@ -305,7 +305,7 @@ class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=Tr
 
 
 class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
-    """The consumer cancelled its wait, and got nothing."""
+    """The consumer cancelled its wait, and received no element."""
 
     at: Moment
 
@@ -315,7 +315,7 @@ class SinkLeft(Struct, frozen=True, tag="left", omit_defaults=True, forbid_unkno
 
     Args:
         at: ms since the leg began.
-        raising: it leaves by an error that is raised in the body of the context.
+        raising: whether an error in the body of the context makes it leave.
     """
 
     at: Moment
@@ -323,7 +323,7 @@ class SinkLeft(Struct, frozen=True, tag="left", omit_defaults=True, forbid_unkno
 
 
 class Closed(Struct, frozen=True, tag="closed", forbid_unknown_fields=True):
-    """The context is left, whatever ended the leg: the operator says that it is gone."""
+    """Leaving the context has returned, whatever ended the leg."""
 
     at: Moment
 
@@ -363,34 +363,35 @@ EndingKind: TypeAlias = Literal[
     "died",
     "error",
 ]
-"""How a leg ended. The last five are set by a bound of the harness, not by the operator."""
+"""Endings of a leg. A bound of the harness sets the last five, not the operator."""
 
 
 class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How a leg ended.
+    """Ending of a leg.
 
     Args:
-        how: the consumer saw the stream "finished"; it got an error, so the operator "failed"; it
-            "left", by its script or cancelled; or the leg "crashed" as planned. The others are
-            bounds of the harness: "hung" in time that moves, "livelock" in time that does not,
-            "blocked" or "died" with its process; and "error" is one of the harness itself.
-        at: ms since the leg began, when the consumer learned it.
-        error: class name of the error that the consumer got.
+        how: the stream "finished"; the consumer received an error, so the operator "failed"; the
+            consumer "left", by its script or by a cancellation; or the leg "crashed" as planned.
+            The other values are bounds of the harness: "hung" while time moved, "livelock" while
+            time did not move, "blocked" or "died" with its process; "error" is an error of the
+            harness itself.
+        at: time at which the consumer learned of the ending, in ms since the leg began.
+        error: class name of the error that the consumer received.
         record: the input record that the error names.
         cause: class name of the error's cause.
-        unchanged: the error of the source, of a hook or of the body came out as the very object
-            that was raised.
-        again: what further reads gave before the context was left, or the first of them that went
-            wrong: "stop" for the end, "same" for the same error object, "hung" or
-            "livelock", or a description of anything else; empty if there were none.
+        unchanged: whether the error of the source, of a hook or of the body came out as the very
+            object that was raised.
+        again: outcome of further reads before the context was left, or of the first wrong read:
+            "stop" for the end, "same" for the same error object, "hung" or "livelock", or a
+            description of anything else; empty without further reads.
         after: the same, after the context was left.
         detail: text for people.
-        traceback: where an error that the contract does not name comes from, as text; the innermost
-            error, and in it the innermost place, stands first.
-        number: of the record that the error names, as of a call.
-        attempts: how many calls of that record the error tells of; 0 for no such error.
-        unsaid: class name of an error that closing raised, too, and of which no note on the error
-            that came out tells; empty if there is none.
+        traceback: origin of an error that the contract does not name, as text; the innermost error,
+            and in it the innermost place, comes first.
+        number: number of the record that the error names; see `CallStarted`.
+        attempts: number of calls of that record according to the error; 0 for no such error.
+        unsaid: class name of an error of closing that no note on the raised error mentions; empty
+            for none.
     """
 
     how: EndingKind
@@ -412,24 +413,23 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """One life of an operator, from opening to its end or crash.
 
     Args:
-        ending: how it ended.
-        events: what was observed, in the order in which it happened.
-        first_index: number of the scenario's input with which the source of this leg begins.
-        restored: the snapshot that the operator was given.
-        mode: of the operator in this leg.
-        capacity: of the operator in this leg.
-        tasks_left: tasks alive after the context was left, beyond those before.
-        timers_left: timers likewise.
-        abandoned: final figure of the operator's statistics: calls that ran on after they were
-            cancelled and had their turn to end.
-        refused: what a completion in callback form raised at the user; empty for nothing.
-        kept: objects that the operator was found to know without need, at most, where they are
-            tracked.
+        ending: the ending of the leg.
+        events: observed events, in the order in which they happened.
+        first_index: index of the scenario's input with which the source of this leg begins.
+        restored: the snapshot that the operator restored.
+        mode: mode of the operator in this leg.
+        capacity: capacity of the operator in this leg.
+        tasks_left: additional tasks that are alive after the context was left.
+        timers_left: additional timers likewise.
+        abandoned: final figure of the operator's statistics: cancelled calls that still ran after
+            the loop had let them end.
+        refused: error that a completion in callback form raised in user code; empty for none.
+        kept: largest number of tracked objects that the operator referenced without need.
         kept_keys: keys likewise, in key-ordered mode.
-        grown: bytes that the operator held more, at least, each time it was looked at while it had
-            nothing in flight; for each element that had come out since.
-        company: what went wrong with another operator on the loop; empty for nothing.
-        late_by: the harness's own greatest lateness in ms; 0 on a virtual clock.
+        grown: smallest growth of the operator's memory between two measurements without records in
+            flight, in bytes for each element emitted in between.
+        company: problem with another operator on the loop; empty for none.
+        late_by: greatest lateness of the harness itself in ms; 0 on a virtual clock.
     """
 
     ending: Ending
@@ -453,9 +453,9 @@ class Trace(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
     """All legs of one scenario.
 
     Args:
-        legs: in order; the first starts from the scenario's own `restore`.
-        self_reported: a foreign program wrote it, not the harness.
-        output: what was printed meanwhile, the last of it.
+        legs: legs in order; the first starts from the scenario's own `restore`.
+        self_reported: whether a foreign program wrote the trace, not the harness.
+        output: end of the printed output.
     """
 
     legs: tuple[Leg, ...]
@@ -467,8 +467,8 @@ def trace_from_json(data: bytes) -> Trace:
     """Read a trace from JSON.
 
     Raises:
-        InvalidConfig: not JSON, cut short, or it breaks the schema or a limit; the message says
-            where.
+        InvalidConfig: `data` is not JSON, is cut short, or breaks the schema or a limit; the
+            message says where.
     """
     trace: Trace = decoded(
         data, Trace, "the trace breaks its schema", "the trace is not whole JSON"
@@ -478,10 +478,10 @@ def trace_from_json(data: bytes) -> Trace:
 
 
 def require_flat_trace(trace: Trace) -> None:
-    """Refuse a trace that holds values or snapshots too deep in each other.
+    """Refuse a trace with too many levels of nested values or snapshots.
 
     Raises:
-        InvalidConfig: it has more levels than `Limits.levels`.
+        InvalidConfig: the trace has more levels than `Limits.levels`.
     """
     for leg in trace.legs:
         for element in (leg.restored, leg.ending.record):

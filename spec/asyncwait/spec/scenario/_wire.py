@@ -3,9 +3,9 @@
     {"scenario": {...}, "number": 7}  ->  {"trace": {...}, "number": 7}
                                      or   {"error": "text", "number": 7}
 
-An empty line means: I am ready, and have everything; a declaration says what is there, and which
-version of this protocol the program speaks. In version 1, which is that of a program that does not
-say, nothing has a number. Until its first line a program is given more time.
+An empty first line means that the program is ready and has every capability; a declaration lists
+its capabilities and the version of this protocol. Version 1, the default, has no numbers. The suite
+waits longer for the first line than for replies.
 """
 
 from importlib.metadata import version
@@ -27,16 +27,16 @@ from asyncwait.spec.scenario._scenario import Scenario
 from asyncwait.spec.scenario._trace import Trace, require_flat_trace
 
 OLDEST_PROTOCOL, PROTOCOL = 1, 2
-"""The versions of these lines that are spoken here."""
+"""The supported versions of the protocol."""
 
 NUMBERED = 2
-"""From this version on requests and replies carry numbers."""
+"""The first version whose requests and replies have numbers."""
 
 _Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 def _one_of(*names: str) -> Meta:
-    """Give the schema the names; what is not among them is refused elsewhere, in better words."""
+    """Return the names for the schema only: later code refuses other names, with a hint."""
     return Meta(extra_json_schema={"enum": list(names)})
 
 
@@ -45,12 +45,12 @@ _Capability: TypeAlias = Annotated[str, _one_of(*Capability)]
 
 
 class Declaration(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a program that does not have everything says in its first line.
+    """First line of a program that lacks some capabilities.
 
     Args:
-        profiles: names of those that it has; left out, or null, for every profile.
+        profiles: names of its profiles; omitted, or null, for every profile.
         lacks: names of further capabilities that it does not have.
-        protocol: the version of these lines that it speaks.
+        protocol: its version of the protocol.
     """
 
     profiles: tuple[_Profile, ...] | None = None
@@ -63,7 +63,7 @@ class Request(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     Args:
         scenario: the plan.
-        number: that the reply has to repeat; null, or left out, for none.
+        number: number that the reply has to repeat; null, or omitted, for none.
     """
 
     scenario: Scenario
@@ -71,12 +71,12 @@ class Request(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 class Reply(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of a request: a trace, or why there is none.
+    """Answer to a request: a trace, or an error.
 
     Args:
-        trace: what was observed.
-        error: why there is no trace; the run counts as an error, not as a failure.
-        number: of the request that it answers; null, or left out, if that had none.
+        trace: trace of the run.
+        error: reason for a missing trace; the run counts as an error, not as a failure.
+        number: number of the request; null, or omitted, if the request had no number.
     """
 
     trace: Trace | None = None
@@ -85,7 +85,7 @@ class Reply(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True)
 
 
 def request_from_json(data: bytes) -> Request:
-    """Read a request from the line that a program was sent.
+    """Read a request from a line of the suite.
 
     Raises:
         InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
@@ -95,7 +95,7 @@ def request_from_json(data: bytes) -> Request:
 
 
 def reply_from_json(data: bytes) -> Reply:
-    """Read a reply from the line that a program has written.
+    """Read a reply from a line of the program.
 
     Raises:
         InvalidConfig: not JSON, or it breaks the schema or a limit; the message says where.
@@ -107,18 +107,18 @@ def reply_from_json(data: bytes) -> Reply:
 
 
 class _Spoken(Struct):
-    """The version of a first line, whatever else there is in it."""
+    """The version in a first line; other fields are ignored."""
 
     protocol: int = 1
 
 
 def declaration_from_json(line: bytes) -> frozenset[Capability] | None:
-    """Return the capabilities that the first line of a program declares; an empty one has all.
+    """Return the capabilities that the first line of a program declares; all for an empty line.
 
-    None says that it is an answer already, so that nothing is declared.
+    Return None if the line is a reply already, which declares nothing.
 
     Raises:
-        InvalidConfig: it is no line that can be the first, or what it declares is wrong.
+        InvalidConfig: the line can't be the first line, or its declaration is wrong.
     """
     if not line.strip():
         return ALL_CAPABILITIES
@@ -131,17 +131,17 @@ def declaration_from_json(line: bytes) -> frozenset[Capability] | None:
 
 
 def protocol_from_json(line: bytes) -> int:
-    """Return the version of the lines that a program speaks, by its first line.
+    """Return the version of the protocol that the first line of a program declares.
 
-    What else stands there is not looked at: another version may have other words.
+    Ignore other fields of the line: another version may have other fields.
 
     Raises:
-        InvalidConfig: it is none that is spoken here.
+        InvalidConfig: the version is not supported.
     """
     try:
         spoken = msgspec.json.decode(line, type=_Spoken).protocol
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return OLDEST_PROTOCOL  # It declares nothing, or what can't be read, which is told then.
+        return OLDEST_PROTOCOL  # Without a declaration; `declaration_from_json` reports an error.
     if OLDEST_PROTOCOL <= spoken <= PROTOCOL:
         return spoken
     who = "the program is too old" if spoken < OLDEST_PROTOCOL else "asyncwait is too old for it"

@@ -1,7 +1,7 @@
-"""What a scenario is for a backend that can't do all of it; see `Capability`.
+"""Changes of a scenario for a backend that lacks a capability; see `Capability`.
 
-Each of these functions gives back the very scenario if nothing in it has to change, and else leaves
-it as telling as it was.
+Each function returns the very scenario if nothing in it has to change, and else a scenario that
+tests as much as possible.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,18 +33,18 @@ from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identit
 from asyncwait.spec.scenario._times import with_times
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
-"""Makes a scenario that needs no such capability; gives back that very one if it needs none."""
+"""Returns a scenario that does not need the capability; the same object if none has to change."""
 
 _ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
-"""How a call in coroutine form answers: these fields mean nothing there."""
+"""Defaults of fields that have no meaning in coroutine form."""
 
 
 _LONG = 10 * GRID
-"""Milliseconds that calls without an end take where nothing can end them."""
+"""Duration in ms of planned endless calls on a backend that can't end them."""
 
 
 def as_it_is(scenario: Scenario) -> Scenario:
-    """Nothing in a scenario can be taken out: it is only judged by fewer rules."""
+    """Return the scenario unchanged: fewer rules apply to it."""
     return scenario
 
 
@@ -56,7 +56,7 @@ _INSTEAD: Mapping[Mode | None, Mode] = {
 
 
 def without_mode(mode: Mode) -> Without:
-    """Play in the mode that is next in a circle what is to be played in `mode`."""
+    """Replace `mode` by the next mode in a cycle."""
 
     def without(scenario: Scenario) -> Scenario:
         if mode not in scenario.modes:
@@ -72,7 +72,7 @@ def without_mode(mode: Mode) -> Without:
 
 
 def _with_steps(scenario: Scenario, change: Callable[[Plan, Step], Step]) -> Scenario:
-    """Return a scenario with some of its steps changed; that very one if none is."""
+    """Return a scenario with changed steps; the same object if no step changes."""
     plans = tuple(
         replace(plan, steps=tuple(change(plan, step) for step in plan.steps))
         for plan in scenario.plans
@@ -81,10 +81,10 @@ def _with_steps(scenario: Scenario, change: Callable[[Plan, Step], Step]) -> Sce
 
 
 def without_cancelled_calls(scenario: Scenario) -> Scenario:
-    """Have calls run elsewhere than on the loop: they block nothing there, and have no task.
+    """Adapt calls to run outside of the loop, where they block nothing, and have no task.
 
-    One that only its cancellation would end comes to an end by itself, long after all others. What
-    ends the program is not raised by one that may outlive its record, and be the second to fail.
+    A call that only its cancellation would end ends by itself, long after all other calls. A call
+    that may outlive its record, and be the second to fail, raises no error for the whole program.
     """
     # A call that never ends holds its permit for ever.
     has_limit = _has_limit(scenario) and not scenario.limits
@@ -103,7 +103,7 @@ def _elsewhere(step: Step, *, has_limit: bool) -> Step:
 
 
 def without_timeouts(scenario: Scenario) -> Scenario:
-    """Have each call that only a deadline would end give then what its handler would."""
+    """Let each call that only a deadline would end give its handler's results at that time."""
     if scenario.timeout is None and not scenario.handled:
         return scenario
     answered = _with_steps(scenario, lambda plan, step: _answering(scenario, plan, step))
@@ -130,7 +130,7 @@ def _answering(scenario: Scenario, plan: Plan, step: Step) -> Step:
 
 
 def without_retry(scenario: Scenario) -> Scenario:
-    """Have each value answered at once by what would have been no reason for another call."""
+    """Answer each value at its first call with an outcome that is not repeated."""
     if scenario.retry is None:
         return scenario
     plans = tuple(_standing(scenario.retry, plan) for plan in scenario.plans)
@@ -141,7 +141,7 @@ def without_retry(scenario: Scenario) -> Scenario:
 
 
 def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
-    """Leave the calls out that are repeated; what an attempt's limit would end, raises then."""
+    """Drop the calls that are repeated; calls over an attempt's limit raise at that limit."""
     limit = retry.attempt_timeout
     steps = [step if limit is None else _within(step, limit) for step in plan.steps]
     standing = tuple(step for step in steps if not retry.repeats(step))
@@ -149,7 +149,7 @@ def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
 
 
 def without_attempt_timeout(scenario: Scenario) -> Scenario:
-    """Have an attempt that its limit would end raise then, by itself."""
+    """Let an attempt that its limit would end raise by itself at that limit."""
     retry = scenario.retry
     if retry is None or retry.attempt_timeout is None:
         return scenario
@@ -165,7 +165,7 @@ def _within(step: Step, limit: int) -> Step:
 
 
 def without_retry_after(scenario: Scenario) -> Scenario:
-    """Have nothing said of when to come again: by calls that fail, or of them."""
+    """Replace each `RetryAfter`, of failed calls and of predicates, by a plain error or answer."""
     scenario = _with_steps(scenario, lambda _, step: _saying_nothing(step))
     if scenario.retry is None or scenario.retry.told_by_predicate() is None:
         return scenario
@@ -180,14 +180,14 @@ def _saying_nothing(step: Step) -> Step:
 
 
 def without_jitter(scenario: Scenario) -> Scenario:
-    """Leave the length of back-offs to nobody's chance."""
+    """Remove the random part of back-offs."""
     if scenario.retry is None or not scenario.retry.jitter:
         return scenario
     return replace(scenario, retry=replace(scenario.retry, jitter=0))
 
 
 def without_failure_handler(scenario: Scenario) -> Scenario:
-    """Have each value whose failure handler would give results be answered with those."""
+    """Let calls reply with the results that their failure handler would give."""
     if not scenario.failures_handled:
         return scenario
     plans = tuple(_spared(scenario, plan) for plan in scenario.plans)
@@ -197,7 +197,7 @@ def without_failure_handler(scenario: Scenario) -> Scenario:
 
 
 def _spared(scenario: Scenario, plan: Plan) -> Plan:
-    """Leave out what would be handled; what is repeated is not, and fails or not as before."""
+    """Replace handled failures by results; failures that are repeated stay as they are."""
     results, retry = plan.failure.results, scenario.retry
     if plan.failure.does != "reply":
         return replace(plan, failure=Handler("none"))
@@ -218,7 +218,7 @@ def _replying(step: Step, results: tuple[Any, ...]) -> Step:
 
 
 def without_field(name: str, without: Any) -> Without:
-    """Have a field be as it is where nobody asks for what it brings."""
+    """Return a change that sets a field to the value without its capability."""
 
     def cleared(scenario: Scenario) -> Scenario:
         is_clear = getattr(scenario, name) == without
@@ -231,7 +231,7 @@ without_requests = without_field("requests", ())
 
 
 def without_copies(scenario: Scenario) -> Scenario:
-    """Have what could not be copied raise when it is called."""
+    """Let the calls of values that can't be copied raise."""
     if not scenario.copies:
         return scenario
     plans = tuple(
@@ -242,7 +242,7 @@ def without_copies(scenario: Scenario) -> Scenario:
 
 
 def without_batches(scenario: Scenario) -> Scenario:
-    """Have each record called by itself; what was to end a whole batch ends its own call."""
+    """Call each record by itself; a step that would end a whole batch ends its own call."""
     if scenario.batch is None:
         return scenario
     alone = _with_steps(scenario, lambda _, step: replace(step, whole=False))
@@ -254,16 +254,16 @@ without_limits = without_field("limits", ())
 
 
 def without_callbacks(scenario: Scenario) -> Scenario:
-    """Have the function be a coroutine function, which answers once."""
+    """Replace the function by a coroutine function, which answers once."""
     if scenario.form == "coroutine":
         return scenario
     return replace(_with_steps(scenario, lambda _, step: replace(step, **_ONCE)), form="coroutine")
 
 
 def without_event_time(scenario: Scenario) -> Scenario:
-    """Leave watermarks, statuses and markers out, those of a stored snapshot too.
+    """Remove watermarks, statuses and markers, also from the restored snapshot.
 
-    A source may give plain values then, of which none is no element.
+    A backend without event time may take plain values, and then None is a value.
     """
     fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
     if fitting.source_error == "no-element":
@@ -280,7 +280,7 @@ def _is_fence(element: Element) -> bool:
 
 
 def without_snapshots(scenario: Scenario) -> Scenario:
-    """Leave barriers and requests out; what a crash restores is then what the run began with."""
+    """Remove barriers and requests; after a crash the run restores its initial state."""
     return without_requests(_without_elements(scenario, Barrier, Snapshot))
 
 
@@ -290,7 +290,7 @@ def _without_elements(scenario: Scenario, *kinds: type) -> Scenario:
 
 
 def without_restore(scenario: Scenario) -> Scenario:
-    """Read what was stored from the source, as its first elements, and do not crash."""
+    """Prepend the restored elements to the source, and remove the crashes."""
     if scenario.restore is None and not scenario.crashes:
         return scenario
     stored = () if scenario.restore is None else scenario.restore.in_flight
@@ -299,7 +299,7 @@ def without_restore(scenario: Scenario) -> Scenario:
 
 
 def without_planned_ends(scenario: Scenario) -> Scenario:
-    """Have the source give all it has, and the consumer read to the end, which there is then."""
+    """Let the source give all elements, and the consumer read to the end; all calls must end."""
     fitting = replace(
         scenario, sink=(), cancel_at=None, source_error="", close_error=False, close_takes=0
     )
@@ -321,7 +321,7 @@ def _ending(step: Step, *, has_limit: bool) -> Step:
 
 
 def without_timed_input(scenario: Scenario) -> Scenario:
-    """Have everything there at once, the end too."""
+    """Make all inputs, and the end, available at once."""
     if not scenario.is_timed:
         return scenario
     inputs = tuple(replace(timed, at=0) for timed in scenario.inputs)
@@ -329,7 +329,7 @@ def without_timed_input(scenario: Scenario) -> Scenario:
 
 
 def without_virtual_time(scenario: Scenario) -> Scenario:
-    """Put all times on the grid, and leave nothing to chance, which would lead off it."""
+    """Round all times to the grid, and remove jitter, which would leave it."""
     scenario = with_times(scenario, lambda _, ms: ms - ms % GRID if ms > GRID else ms)
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
@@ -349,7 +349,7 @@ def _on_grid(limit: PlannedLimit) -> PlannedLimit:
 
 
 def without_one_loop(scenario: Scenario) -> Scenario:
-    """Take out what is only to be had where all live on one loop and share their objects."""
+    """Remove what needs source, function and consumer on one loop with shared objects."""
     scenario = without_cache(without_copies(scenario))
     if scenario.tells_apart:
         scenario = _with_values_apart(scenario)
@@ -365,7 +365,7 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         wrong_argument="",
         cancel="once",
         shields=False,
-        # A consumer elsewhere has taken what it is told of when the loop is no longer blocked.
+        # A consumer elsewhere takes results while the loop is blocked, which changes the figures.
         figures_at=() if scenario.blocks else scenario.figures_at,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
         plans=tuple(_uninterrupting(plan) for plan in scenario.plans),
@@ -374,9 +374,9 @@ def without_one_loop(scenario: Scenario) -> Scenario:
 
 
 def _with_values_apart(scenario: Scenario) -> Scenario:
-    """Give records with equal values values of their own: no object tells them apart any more.
+    """Give records with equal values distinct values, because their objects are not shared.
 
-    The plan of each begins where that of the one before it has gone on.
+    The plan of the n-th record with a value begins at step n of the value's plan.
     """
     values = [each.value for each in scenario.elements if isinstance(each, Record)]
     if len(set(map(identity, values))) == len(values):
@@ -394,7 +394,7 @@ def _with_values_apart(scenario: Scenario) -> Scenario:
 
 
 def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
-    """Return `element` with a value of its own, whose plan is added to `plans`."""
+    """Return `element` with a distinct value, and add the value's plan to `plans`."""
     if not isinstance(element, Record):
         return element
     value = [len(plans), element.value]
@@ -410,10 +410,10 @@ def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
 _SENT_AS: Mapping[str, Any] = dict.fromkeys(
     ("falsy", "cancelled", "interrupt", "no-element"), "own"
 )
-"""What a source raises instead that is not on the operator's loop."""
+"""Errors of a source outside of the operator's loop, by the planned errors."""
 
 _ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
-"""What a consumer does instead that has no company, and no body round its operator."""
+"""Steps of a consumer without a second task, and without a body round its operator."""
 
 
 def _uninterrupting(plan: Plan) -> Plan:

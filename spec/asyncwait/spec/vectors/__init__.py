@@ -1,6 +1,6 @@
-"""Vectors: scenarios that prove the rules, with the outcome where there is only one.
+"""Vectors: scenarios that prove the rules, with their outcome if only one outcome is legal.
 
-They stand as JSON in the folder `data`, for programs that know nothing of this package, too; see
+The folder `data` holds them as JSON, also for programs that do not use this package; see
 vectors.md.
 """
 

@@ -1,6 +1,6 @@
-"""Vectors: a scenario, the rules it is about, the outcome where that is one; files, and a schema.
+"""Vectors: a scenario, its rules, and its only legal outcome, if any; their files and schema.
 
-`schema.json` beside this file holds it; `python -m asyncwait.spec.vectors` prints it anew.
+`schema.json` beside this file holds the schema; `python -m asyncwait.spec.vectors` prints it.
 """
 
 import json
@@ -24,14 +24,14 @@ Segment: TypeAlias = Annotated[
 
 
 class Outcome(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What a run comes to.
+    """Outcome of a run.
 
     Args:
-        how: the consumer sees the stream "finished", or it gets an error, so the operator "failed".
-        order: inside a segment records come out as they are "given", or in "any" order.
-        output: what comes out, segment by segment, latency markers and snapshots left out; null
-            where the time of a failure decides how much comes out before it.
-        error: class name of the error that the consumer gets; empty for none.
+        how: the stream "finished", or the consumer receives an error, so the operator "failed".
+        order: order of the records inside a segment: as "given", or "any" order.
+        output: the output, segment by segment, without latency markers and snapshots; null where
+            the time of a failure decides the length of the output before it.
+        error: class name of the error that the consumer receives; empty for none.
         record: the input record that the error names.
     """
 
@@ -42,11 +42,11 @@ class Outcome(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     record: Record | None = None
 
     def differs(self, scenario: Scenario, trace: Trace) -> str:
-        """Return how a run comes to something else; empty if it does not.
+        """Return a description of how a run differs from this outcome; empty if it does not.
 
         Args:
-            scenario: whose outcome this is.
-            trace: of the run.
+            scenario: the scenario of this outcome.
+            trace: trace of the run.
         """
         seen = outcome_of(scenario, trace)
         if seen is None:
@@ -71,11 +71,11 @@ class Outcome(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
 
 def outcome_of(scenario: Scenario, trace: Trace) -> Outcome | None:
-    """Return what a run has come to; None if it did not end by itself, or in several legs.
+    """Return the outcome of a run; None if it did not end by itself, or has several legs.
 
     Args:
-        scenario: that was played.
-        trace: of the run.
+        scenario: the played scenario.
+        trace: trace of the run.
     """
     leg = trace.legs[-1]
     if len(trace.legs) > 1:
@@ -112,20 +112,20 @@ def _said(value: object) -> str:
 
 
 FORMAT = 1
-"""The version of the files that is written and read here."""
+"""The supported version of the files."""
 
 
 class Vector(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A scenario, and what it proves.
+    """A scenario, and the rules that it proves.
 
     Args:
-        name: unique among all vectors.
-        sentence: what it shows.
-        rules: ids of the rules that it is about.
-        needs: names of the profiles and capabilities without which it can't be played as it stands.
-        scenario: what is played.
-        outcome: what it comes to, if all that keep the rules come to the same; null otherwise,
-            where a run can only be judged.
+        name: name, unique among all vectors.
+        sentence: description of the case.
+        rules: ids of the rules.
+        needs: names of the profiles and capabilities that a backend needs to play it unchanged.
+        scenario: the scenario to play.
+        outcome: the only outcome that the rules allow; null if they allow several, so that a run
+            can only be judged by the rules.
     """
 
     name: str
@@ -140,10 +140,10 @@ class VectorFile(Struct, frozen=True, forbid_unknown_fields=True):
     """The vectors of one area.
 
     Args:
-        format: version of this form; another one may have other fields.
+        format: version of this format; another version may have other fields.
         spec: version of the specification whose rules they prove.
-        area: id of the area, "ORD".
-        vectors: in the order in which the area declares them.
+        area: id of the area, for example "ORD".
+        vectors: vectors in the order in which the area declares them.
     """
 
     format: Annotated[int, Meta(ge=FORMAT, le=FORMAT)]
@@ -160,7 +160,7 @@ def vectors_to_json(file: VectorFile) -> bytes:
 
 
 class _Written(Struct):
-    """The version of a file, whatever else there is in it."""
+    """The version in a file; other fields are ignored."""
 
     format: int = 0
 
@@ -169,8 +169,8 @@ def vectors_from_json(data: bytes) -> VectorFile:
     """Read vectors from JSON.
 
     Raises:
-        InvalidConfig: not JSON, another format, or it breaks the schema or a limit; the message
-            says which.
+        InvalidConfig: `data` is not JSON, has another format, or breaks the schema or a limit; the
+            message says which.
     """
     breaks = "the vectors break their schema"
     written: _Written = decoded(data, _Written, breaks, "the vectors are not JSON")
@@ -195,6 +195,6 @@ _ABOUT = "A file of vectors: scenarios, the rules they prove, and what they come
 
 
 def schema_text() -> str:
-    """Return the schema as it is written to its file."""
+    """Return the text of the schema's file."""
     (whole,), parts = described_parts(VectorFile)
     return json.dumps(schema_of("asyncwait: vectors", _ABOUT, whole, parts), indent=2) + "\n"

@@ -35,7 +35,7 @@ class Costs:
         """The unit of a budget without an estimate, whose calls have to report their costs."""
         self._known = {unit for unit, _ in units}
         self.has_units = bool(units)
-        """Whether a `Cost` may tell an amount of a limit."""
+        """Whether a `Cost` may report an amount of a limit."""
         self._by = [each.by if isinstance(each, Limit | InFlight) else None for each in limits]
         self.has_keys = any(self._by)
         """Whether a limit has keys."""
@@ -102,7 +102,7 @@ class Costs:
         return keys
 
     def told(self, given: Any) -> Sequence[float | None]:
-        """Return the actual amounts that a call tells by its result; None where it does not.
+        """Return the actual amounts that a call reports by its result; None without a report.
 
         Raises:
             CostMistold: the cost is invalid, or missing where no estimate can replace it.
@@ -166,7 +166,7 @@ class Costs:
 
         Args:
             amounts: estimated amounts, for each limit.
-            told: actual amounts, for each limit, as far as the call tells them.
+            told: actual amounts, for each limit, as far as the call reports them.
             given: the result of the call, or None.
         """
         spent: dict[str, float] = {}
@@ -182,7 +182,7 @@ class Costs:
 
 
 def _has_unit(limit: AnyLimit) -> TypeGuard[Limit | Budget]:
-    """Return whether a `Cost` may tell an amount of this limit."""
+    """Return whether a `Cost` may report an amount of this limit."""
     if isinstance(limit, Budget):
         return limit.unit != "calls"
     return isinstance(limit, Limit) and limit.cost is not None

@@ -1,4 +1,4 @@
-"""Permits from a ledger that counts the calls of several operators, wherever these run."""
+"""Permits from a ledger that counts the calls of several operators, in any process."""
 
 import threading
 from collections import deque
@@ -16,14 +16,14 @@ from asyncwait.spec.texts import one_line
 from asyncwait.toolkit._limits._lines import Permit
 
 _AGAIN = 0.005
-"""Seconds until the next question to a ledger whose answer depends on the calls of others; each
-further answer without a permit doubles them."""
+"""Seconds until the next request to a ledger whose answer depends on calls of other operators;
+each further answer without a permit doubles them."""
 
 _SELDOM = 0.1
 """Upper bound of these seconds."""
 
 _AT_LAST = 0.25
-"""Longest time between two questions: costs may turn out lower than their estimates."""
+"""Longest time between two requests: costs may turn out lower than their estimates."""
 
 _FAREWELL = 1.0
 """Seconds for the last report."""
@@ -32,7 +32,7 @@ _LONGEST = 1_000
 """Longest part of an error of a ledger in our messages, in characters."""
 
 _LOST = 0.1
-"""Seconds until the next question to a ledger that is unreachable."""
+"""Seconds until the next request to an unreachable ledger."""
 
 _ALIVE = 5.0
 """Longest time between two reports of the running calls."""
@@ -42,13 +42,13 @@ class Told(Struct, array_like=True):
     """A report of the calls of one operator to a ledger.
 
     Args:
-        ended: calls that ended: number, whether the call had started, and the costs that it tells,
-            for each limit; empty if it tells none.
+        ended: calls that ended: number, whether the call had started, and its reported costs, for
+            each limit; empty without a report.
         begun: numbers of calls that started.
         open: all calls that have permits and have not ended: number, whether the call has started,
-            and its costs; None if the ledger need not hear of them.
+            and its costs; None in most reports.
         asked: calls that wait, in their order: number, costs for each limit, keys for each limit
-            (None without keys), and whether the call goes before first calls.
+            (None without keys), and whether the call precedes first calls.
     """
 
     ended: list[tuple[int, bool, list[float | None]]]
@@ -62,8 +62,9 @@ class Reply(Struct, array_like=True):
 
     Args:
         granted: numbers of the calls that have permits now.
-        wait: seconds after which to ask again; negative if that depends on the calls of others.
-        refused: why a call never gets a permit, by its number.
+        wait: seconds until the next request; negative if the answer depends on calls of other
+            operators.
+        refused: reason why a call never gets a permit, by its number.
     """
 
     granted: list[int]
@@ -72,7 +73,7 @@ class Reply(Struct, array_like=True):
 
 
 class Ledger(Protocol):
-    """Where the calls of several operators are counted."""
+    """Counts the calls of several operators."""
 
     def exchange(self, told: Told, /) -> Reply:
         """Take a report of calls, and answer the requests; may block.
@@ -88,11 +89,11 @@ class Ledger(Protocol):
 
 
 Answered: TypeAlias = Callable[[Permit, AsyncWaitError | None], None]
-"""Called in the thread of the exchange, with None when the permit is there."""
+"""Called in the thread of the exchange, with None when the permit is granted."""
 
 
 class Exchange:
-    """Talks to a ledger in a thread of its own, for one operator.
+    """Thread that exchanges reports and permits with a ledger, for one operator.
 
     Args:
         ledger: the ledger, for this operator alone.
@@ -115,7 +116,7 @@ class Exchange:
             listen(self.wake)
 
     def wake(self) -> None:
-        """Ask again: other operators may have left room."""
+        """Send the next request at once: other operators may have left room."""
         if self._waiting:
             with self._news:
                 self._tell()
@@ -222,7 +223,7 @@ class Exchange:
             self._ended, self._begun = told.ended + self._ended, told.begun + self._begun
 
     def _heard(self, reply: Reply, asked: Sequence[tuple[Permit, Answered]]) -> None:
-        """Hand permits out; give those back that no call waits for any more."""
+        """Deliver permits, and return permits for which no call waits any more."""
         granted, refused = [], []
         answers = {*reply.granted}
         with self._news:

@@ -1,4 +1,4 @@
-"""The gate of one operator: it stands between the admission of a record and its call."""
+"""The gate of one operator, between the admission of a record and its call."""
 
 import sys
 from collections import Counter, deque
@@ -34,7 +34,7 @@ HELD_LIMITS: ContextVar[tuple[object, ...]] = ContextVar("HELD_LIMITS", default=
 """The limits whose permits the running call holds, together with those of the calls around it."""
 
 _ASKED_AT_ONCE = 32
-"""Requests of one line that a ledger has to answer at a time."""
+"""Requests of one line that wait for the answer of a ledger at a time."""
 
 _ASKED_OF_A_KEY = 4
 """The same where limits have keys, so that there are many lines."""
@@ -72,10 +72,10 @@ class Gate(Asker):
 
     Args:
         limits: a list of limits, or an object with a ledger; see `OperatorConfig.limits`.
-        capacity: of the operator.
-        spent: counts what calls cost, by unit.
-        defers: whether the room that a call leaves is given away only in the next turn of the loop:
-            with its end, a record that was admitted earlier may have become free to be called.
+        capacity: capacity of the operator.
+        spent: counter of the costs of calls, by unit.
+        defers: whether the room that a call leaves is granted only in the next turn of the loop: at
+            the end of the call, an earlier admitted record may become ready to be called.
 
     Raises:
         InvalidConfig: the running call holds a permit of the same `InFlight`, so that its own calls
@@ -112,16 +112,16 @@ class Gate(Asker):
         self.loop = getattr(self.clock, "__self__", self.clock)
         """Identity of the operator's loop."""
         self._posted: deque[tuple[Permit, AsyncWaitError | None]] = deque()
-        """Answers that other threads have found."""
+        """Answers from other threads."""
         self._alarms: dict[Stop, float] = {}
         self._due = inf
         self._bell = Bell()
         self._is_closed = self._has_warned = False
         self.defers = defers
         self._left: dict[Parking, None] = {}
-        """Meters with room that the gate has not given to waiting calls yet."""
+        """Meters with room that the gate has not granted to waiting calls yet."""
         self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
-        """Called when nothing more can be counted."""
+        """Called when a ledger or a file can't count calls any more."""
 
     # Calls.
 
@@ -140,9 +140,9 @@ class Gate(Asker):
         Args:
             values: the values of the call.
             answer: see `Permit`.
-            is_retry: whether the call goes before first calls.
+            is_retry: whether the call precedes first calls.
             arrival: see `Permit`.
-            subject: the record, or whatever the call is for.
+            subject: the record, or another subject of the call.
             is_free: see `Permit`.
 
         Returns:
@@ -182,7 +182,7 @@ class Gate(Asker):
             self._exchange.begin(permit)
 
     def ended(self, permit: Permit, error: BaseException | None = None) -> None:
-        """Note that a call has failed, or was cancelled as its time was over, from any thread."""
+        """Note that a call has failed, or was cancelled at its time limit, from any thread."""
         if error is not None:
             error = error if isinstance(error, Exception) else TimeoutError("it was cancelled")
             permit.told = self.costs.told_by(error)
@@ -192,7 +192,7 @@ class Gate(Asker):
         """Note that a call has ended, from any thread; return its result without its cost.
 
         Raises:
-            CostMistold: the call tells an invalid cost.
+            CostMistold: the call reports an invalid cost.
         """
         if type(given) is not Cost and not self.costs.has_units:
             if self._exchange is not None or not permit.uses:
@@ -210,7 +210,7 @@ class Gate(Asker):
         return given.result if type(given) is Cost else given
 
     def watch(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> None:
-        """Have `answer` called once when a budget is spent, also if no call asks for it."""
+        """Call `answer` once when a budget is spent, even if no call waits for it."""
         self.hand_out(self.watch_budgets(answer))
 
     def give_back(self, permit: Permit) -> None:
@@ -232,7 +232,7 @@ class Gate(Asker):
             self._exchange.end(permit)
 
     def hold(self) -> None:
-        """Have all calls in the present context count as calls with permits of this gate."""
+        """Let all calls in the present context count as calls with permits of this gate."""
         HELD_LIMITS.set((*HELD_LIMITS.get(), *self.held))
 
     async def call(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
@@ -242,7 +242,7 @@ class Gate(Asker):
         try:
             given = await function(value)
         except BaseException as error:
-            # Only a cancellation can leave a thread behind, and says so itself (threads).
+            # Only a cancellation can leave a thread running; then it has `when_ended` (threads).
             later = None if isinstance(error, Exception) else attribute_of(error, "when_ended")
             if later is None:
                 self.ended(permit, error)
@@ -254,7 +254,7 @@ class Gate(Asker):
         return self.result(permit, given)
 
     def call_in_thread(self, permit: Permit, function: Callable[[Any], Any], value: Any) -> Any:
-        """Do the same with a plain function, in any thread."""
+        """Call a plain function with a permit, in any thread; see `call`."""
         self.started(permit)
         token = HELD_LIMITS.set((*HELD_LIMITS.get(), *self.held))
         try:
@@ -300,7 +300,7 @@ class Gate(Asker):
         return error
 
     def note_abandoned(self, count: int) -> None:
-        """Warn if calls wait for the end of calls of which all have been abandoned.
+        """Warn if calls wait for the end of other calls, and all of these are abandoned.
 
         Args:
             count: abandoned calls that still run.
@@ -357,7 +357,7 @@ class Gate(Asker):
                 gate.post(permit, error)
 
     def post(self, permit: Permit, error: AsyncWaitError | None) -> None:
-        """Hand an answer out from another operator, or from another thread."""
+        """Deliver an answer from another operator, or from another thread."""
         self._posted.append((permit, error))
         try:
             self._loop.call_soon_threadsafe(self._bell.ring)
@@ -368,7 +368,7 @@ class Gate(Asker):
     def answer(self, permit: Permit, error: AsyncWaitError | None) -> None:
         """Call the `answer` of a permit, on the loop of its operator."""
         if permit.is_withdrawn:
-            if self._exchange is not None:  # It may have answered meanwhile.
+            if self._exchange is not None:  # The ledger may have answered meanwhile.
                 self._exchange.end(permit)
         elif self._is_closed:
             self.give_back(permit)
@@ -394,11 +394,11 @@ class Gate(Asker):
                 self._loop.call_from_thread(self._bell.ring)
 
     async def keep_time(self) -> None:
-        """Look at the meters when calls leave them, and hand out the answers of other threads.
+        """Check the meters when calls leave them, and deliver the answers of other threads.
 
-        It runs in a task of the operator: no worker can be started elsewhere.
+        It runs in a task of the operator, because only such a task can start workers.
         """
-        anyio: Any = sys.modules["anyio"]  # whose task it is
+        anyio: Any = sys.modules["anyio"]  # which runs this task
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
                 if not (self._posted or self._left):
@@ -454,7 +454,7 @@ class Gate(Asker):
         self._ring()
 
     def forget(self) -> None:
-        """Let go of the ledger, when no call runs any more."""
+        """Close the exchange with the ledger, when no call runs any more."""
         if self._exchange is not None:
             self._exchange.close()
 
@@ -494,7 +494,7 @@ class Hand:
 
 
 IN_HAND: ContextVar[Hand | None] = ContextVar("IN_HAND", default=None)
-"""The permit of the running call, if that makes several calls."""
+"""The permit of the running call, if the function makes several calls."""
 
 
 def _refuse_held(asked: Sequence[AnyLimit], together: object) -> None:

@@ -1,4 +1,4 @@
-"""Limits that this process counts for others: operators of other processes, behind a connection."""
+"""Limits that this process counts for operators of other processes, through a connection."""
 
 from collections.abc import Callable, Sequence
 from math import inf, isfinite
@@ -14,14 +14,14 @@ from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Permit, Stop,
 class Limits:
     """A list of limits as one object.
 
-    Operators of this process share each limit object that they are given, with or without this
-    class. Its ledger serves operators of other processes.
+    Operators of this process share each limit object, with or without this class. Its ledger serves
+    operators of other processes.
 
     Args:
         limits: the limits.
 
     Raises:
-        InvalidConfig: they are no limits.
+        InvalidConfig: `limits` is not a list of limits.
     """
 
     def __init__(self, limits: Sequence[AnyLimit]) -> None:
@@ -33,11 +33,11 @@ class Limits:
 
 
 def _later(_: Permit, __: AsyncWaitError | None) -> None:
-    """Do nothing: the client hears of its permits when it asks."""
+    """Do nothing: the client receives its permits with the next reply."""
 
 
 class ProcessLedger(Asker):
-    """The calls of one operator elsewhere, counted in this process; see `Ledger`.
+    """The calls of one operator of another process, counted in this process; see `Ledger`.
 
     Its methods are called in one thread at a time.
     """
@@ -53,7 +53,7 @@ class ProcessLedger(Asker):
         return "this process"
 
     def listen(self, on_room: Callable[[], object]) -> None:
-        """Have a function called, in any thread, when a request may have an answer."""
+        """Set a function to call, in any thread, when a request may have an answer."""
         self.on_room = on_room
 
     def exchange(self, told: Told) -> Reply:
@@ -61,7 +61,7 @@ class ProcessLedger(Asker):
         self._due = inf
         permits = self._permits
         for number, has_begun, amounts in told.open or ():
-            if number not in permits:  # of which a former ledger knew
+            if number not in permits:  # a call with a permit of a former ledger
                 self._take_over(number, amounts, has_begun=has_begun)
         for number in told.begun:
             if number in permits:
@@ -79,7 +79,7 @@ class ProcessLedger(Asker):
         return self._reply(told)
 
     def _take_over(self, number: int, amounts: list[float], *, has_begun: bool) -> None:
-        """Count a call that runs already, whether there is room for it or not."""
+        """Count a call that runs already, with or without room for it."""
         permit = Permit(self.line(None), amounts, _later, (True, arrive()))
         permit.is_waiting = False
         with LOCK, self.files():
@@ -130,7 +130,7 @@ class ProcessLedger(Asker):
         return Reply(granted, wait, spent)
 
     def close(self) -> None:
-        """End what has not ended."""
+        """End all calls and withdraw all requests."""
         for permit in self._permits.values():
             self._hand_out(self.withdraw(permit) if permit.is_waiting else self.end(permit))
         self._permits.clear()

@@ -1,14 +1,14 @@
-"""Calls that wait for limits: which of them starts next, among all operators of the process.
+"""Waiting lines of calls for limits, and the choice of the next call among all operators.
 
 Each limit object has one `Shared` in the process, with a meter for each of its keys. Calls of one
-operator that need the same meters stand in one *line*: further attempts first, then first calls,
+operator that need the same meters wait in one *line*: further attempts first, then first calls,
 each in the order of their arrival. A line whose first call lacks room in a meter is *parked* at
-that meter. A meter serves its parked lines in the order of their first calls, so a call that waits
-longest reserves the meter that it lacks, and nothing else: calls that do not need this meter pass
-it, and small calls never delay a large one forever.
+that meter. A meter serves its parked lines in the order of their first calls, so the call that
+waits longest reserves the meter that it lacks, and no other: calls that do not need this meter pass
+it, and small calls never delay a large call forever.
 
-One lock of the process covers all of it, because a call takes all of its limits in one step. It is
-held for microseconds. Callers hand the answers out after they have released it.
+One lock of the process covers all lines, because a call takes all of its limits in one step. It is
+held for microseconds. Callers deliver the answers after they have released it.
 """
 
 import sys
@@ -40,20 +40,20 @@ class Permit(Struct, eq=False):
     """One call, from its request for a permit to its end.
 
     Args:
-        line: where it waits.
+        line: waiting line of the call.
         amounts: estimated amounts, for each limit.
         answer: called with the permit, and with None when the call may start, or with the reason
-            why it never may. Not called if the permit is there when `enter` returns.
+            why it never may. Not called if the permit is granted when `enter` returns.
         order: its place among the calls that wait: further attempts first, then by arrival.
-        subject: the record, or whatever the call is for.
-        is_free: whether the call needs no room: it only keeps its place behind earlier calls.
+        subject: the record, or another subject of the call.
+        is_free: whether the call needs no room: it only keeps its place after earlier calls.
         is_waiting: whether the call may not start yet.
         is_withdrawn: whether the call does not start.
         since: time of the request.
         began: time of the start, by the clock of the operator; infinity before.
-        uses: what the call uses of each meter of its line.
-        told: actual amounts as the call tells them, for each limit.
-        given: the result of the call, if that is a `Cost`.
+        uses: use of each meter of its line.
+        told: actual amounts that the call reports, for each limit.
+        given: the result of the call, if it is a `Cost`.
         number: id of this permit in a shared ledger; 0 if no ledger counts the limits.
     """
 
@@ -77,7 +77,7 @@ class Stop(Struct, eq=False, frozen=True):
     """One meter among those that the calls of a line need.
 
     Args:
-        meter: with its parked lines.
+        meter: the meter with its parked lines.
         offset: seconds to add to the operator's clock for the clock of the meter.
         place: position of its limit among the limits of the operator.
         max_wait: longest wait for it in seconds; None for no bound.
@@ -119,7 +119,7 @@ class Asker:
         self.lines: dict[Any, Line] = {}
         self._watches: list[Watch] = []
         self.spent: BudgetSpent | None = None
-        """Why no further call starts; None while calls go on."""
+        """Reason why no further call starts; None while calls start."""
         now = clock()
         with LOCK:
             self._shared = [
@@ -129,16 +129,16 @@ class Asker:
             ]
         files = [budget.file for _, shared, _ in self._shared for budget in shared.budgets]
         self._files = sorted(filter(None, files), key=lambda file: file.identity)
-        """Files of budgets, in one order for all operators: two never wait for each other."""
+        """Files of budgets, in one order for all operators, which prevents a deadlock."""
         for one, other in pairwise(self._files):
             if one.identity == other.identity:
                 expected = f"another file than {one.path!r}, which is of another Budget here"
                 raise InvalidConfig.of("Budget.path", other.path, expected)
         self._is_plain = not self._files
-        """Whether a call that finds room in all meters may start: nothing else is to be done."""
+        """Whether a call with room in all meters may start without further steps."""
         shared = (meters for _, each, _ in self._shared for meters in each.meters(None, -inf))
         self._notes_starts = any(not isinstance(each.meter, Room) for each in shared)
-        """Whether a meter has to hear of the starts of calls."""
+        """Whether a meter needs the starts of calls."""
 
     def line(self, keys: Any) -> "Line":
         """Return the line of calls with these keys, one for each limit."""
@@ -157,7 +157,7 @@ class Asker:
         return ()
 
     def enter(self, permit: Permit) -> Answers:
-        """Have a call wait, or take its limits; return the answers to hand out."""
+        """Add a call to its line, or take its limits; return the answers to deliver."""
         line = permit.line
         permit.since = self.clock()
         if self.spent is not None:
@@ -190,7 +190,7 @@ class Asker:
         return [*answers, *self.end(permit)]
 
     def begin(self, permit: Permit, now: float) -> Answers:
-        """Note the start of a call: from then on windows know when it leaves them."""
+        """Note the start of a call, which determines when windows stop counting it."""
         permit.began = now
         if not self._notes_starts:
             return _NONE
@@ -206,7 +206,7 @@ class Asker:
     def end(
         self, permit: Permit, error: BaseException | None = None, now: float | None = None
     ) -> Answers:
-        """Note the end of a call, or that it does not start; `now` spares a look at the clock."""
+        """Note the end of a call, or that it does not start; `now` saves a read of the clock."""
         with LOCK:
             if self._files:
                 try:
@@ -224,7 +224,7 @@ class Asker:
         return _NONE if answers is None else answers
 
     def left_room(self, parking: Parking, answers: Answers) -> None:
-        """Give the room that a call has left to the calls that wait for it."""
+        """Grant the room that a call has left to waiting calls."""
         pump(parking, answers)
 
     def release(
@@ -245,7 +245,7 @@ class Asker:
             line.forget_if_idle()
 
     def watch_budgets(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> Answers:
-        """Have `answer` called when a budget is spent, also if no call asks for it."""
+        """Call `answer` when a budget is spent, even if no call waits for it."""
         answers: Answers = []
         with LOCK:
             if not self._watches:
@@ -266,14 +266,14 @@ class Asker:
             line.advance(answers)
 
     def files(self) -> AbstractContextManager[object]:
-        """Return what locks the files of budgets, so that no other process spends meanwhile."""
+        """Return a lock on the files of budgets, so that no other process spends meanwhile."""
         return _locked(self._files) if self._files else nullcontext()
 
     def wake_at(self, stop: Stop, when: float) -> None:
-        """Have `look` called at a time of the operator's clock."""
+        """Call `look` at a time of the operator's clock."""
 
     def post(self, permit: Permit, error: AsyncWaitError | None) -> None:
-        """Take an answer for one of its calls, in any thread."""
+        """Receive an answer for one of its calls, in any thread."""
 
     def granted(self, permit: Permit, answers: Answers) -> None:
         """Note that a call has all of its meters."""
@@ -293,7 +293,7 @@ class Asker:
         return answers
 
     def waiting(self) -> tuple[int, ...]:
-        """Return how many calls wait, for each limit; for any thread."""
+        """Return the number of waiting calls, for each limit; for any thread."""
         counts = [0] * len(self.limits)
         with LOCK:
             for line in self.lines.values():
@@ -324,26 +324,26 @@ class Line:
         self.keys = keys
         self.stops = stops
         self.steps = [(each.meter, each.meter.meter, each.offset, each.place) for each in stops]
-        """The same for the path of each call: parking, meter, offset, place."""
+        """The same stops as tuples, for speed: parking, meter, offset, place."""
         self.retries: deque[Permit] = deque()
         self.first_calls: deque[Permit] = deque()
         self.stop: Stop | None = None
-        """Where it is parked; None while no call waits."""
+        """Stop where it is parked; None while no call waits."""
         self.order: Order = (False, 0)
         """Order of its first call when it was parked."""
         self.is_mixed = False
-        """Whether some calls wait behind calls that came later: they had waited for their keys."""
+        """Whether the order of the calls may differ from the order of their requests."""
         self.open = 0
         """Calls with permits."""
         self.parked_at, self.parked_since = -1, 0.0
-        """For which limit it waits, and since when, if it does."""
+        """Place of the limit that it waits for, or -1, and the start of this wait."""
         for stop in stops:
             stop.meter.users += 1
         self.stamp = 0
         """Number of its place among the parked lines."""
 
     def first(self) -> Permit | None:
-        """Return the call that goes next; None if no call waits."""
+        """Return the next call; None if no call waits."""
         for calls in (self.retries, self.first_calls):
             while calls and not calls[0].is_waiting:
                 calls.popleft()
@@ -352,7 +352,7 @@ class Line:
         return None
 
     def advance(self, answers: Answers) -> None:
-        """Go on, and let the lines behind this one go on at the meter that it leaves."""
+        """Grant permits, and serve the later lines of the meter that this line leaves."""
         left = self.stop
         self.go_on(answers)
         if left is not None and left.meter.first() is not self:
@@ -362,7 +362,7 @@ class Line:
         """Grant permits to the first calls until one lacks room, and park the line there."""
         now = self.asker.clock()
         while (permit := self.first()) is not None:
-            self.stop = None  # It reserves nothing from itself.
+            self.stop = None  # A line is not blocked by its own reservation.
             if (spent := self.asker.spent) is not None:
                 self._pop(permit)
                 answers.append((permit, spent))
@@ -393,7 +393,7 @@ class Line:
         self.forget_if_idle()
 
     def forget_if_idle(self) -> None:
-        """Leave the operator if no call waits or runs: there may be as many lines as keys."""
+        """Remove the line if no call waits or runs: each key may have a line of its own."""
         is_idle = self.keys is not None and not self.open and self.first() is None
         if is_idle and self.asker.lines.get(self.keys) is self:
             del self.asker.lines[self.keys]
@@ -401,7 +401,7 @@ class Line:
                 stop.meter.users -= 1
 
     def takes(self, permit: Permit, now: float) -> bool:
-        """Take the limits of a call that finds room in all of them, without a wait."""
+        """Take the limits of a call if all have room; return whether they have."""
         if permit.is_free:
             return True
         amounts, steps = permit.amounts, self.steps
@@ -486,10 +486,10 @@ class Line:
 
 
 class Watch(Line):
-    """Waits until a budget is spent, behind all calls; it takes nothing.
+    """Line that waits until a budget is spent, after all calls; it takes no room.
 
     Args:
-        asker: whose records back off.
+        asker: operator of the budget.
         stop: the meter of the budget.
         answer: called with the error of the spent budget.
     """
@@ -523,7 +523,7 @@ _LAST: Order = True, sys.maxsize
 
 
 def pump(parking: Parking, answers: Answers) -> None:
-    """Let the parked lines of a meter go on, in their order, until the first one lacks room."""
+    """Serve the parked lines of a meter in their order, until the first line lacks room."""
     parking.due = inf
     while (line := parking.first()) is not None:
         line.go_on(answers)

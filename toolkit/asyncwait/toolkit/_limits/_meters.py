@@ -1,4 +1,4 @@
-"""Use of each kind of limit: whether a call may start now, or else when.
+"""Meters for each kind of limit, which determine the time at which a call may start.
 
 All times are seconds of one clock for each limit; see `Shared`.
 """
@@ -44,13 +44,13 @@ class Meter(ABC):
 
     @abstractmethod
     def delay(self, amount: float, now: float) -> float:
-        """Return the seconds after which to ask again for a call of this amount.
+        """Return the seconds until the next check for a call of this amount.
 
         Returns:
-            0 if the call may start, and infinity if that depends on the end of another call.
+            0 if the call may start, and infinity if its start depends on the end of another call.
 
         Raises:
-            NotCalled: no such call may ever start.
+            NotCalled: a call of this amount may never start.
         """
 
     @abstractmethod
@@ -65,13 +65,13 @@ class Meter(ABC):
     def end(
         self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
     ) -> None:
-        """Note the end of a call, or that it does not start: then it has never counted.
+        """Note the end of a call, or that it does not start: then it does not count at all.
 
         Args:
-            use: what `take` returned.
+            use: result of `take`.
             now: the present time.
-            told: actual amount; None if the call does not tell it.
-            error: what the call has raised.
+            told: actual amount; None if the call does not report it.
+            error: error of the call; None without an error.
         """
 
     def is_idle(self, now: float) -> bool:
@@ -150,7 +150,7 @@ class Window(Meter):
         while short and short[0].ended + per <= now:
             self._total -= short.popleft().amount
         if not (self._open or begun or short):
-            self._total = 0.0  # without what rounding has left
+            self._total = 0.0  # removes rounding errors
 
     def _next(self) -> float:
         begun, short = self._begun, self._short
@@ -170,7 +170,7 @@ class Room(Meter):
         self._open = 0
         self._total = 0.0
         self._one = Use(1.0, 0.0)
-        """The use of each call of weight 1: no call needs one of its own."""
+        """The use of each call of weight 1, shared by all of these calls."""
 
     def delay(self, amount: float, now: float) -> float:  # noqa: ARG002 - written for speed
         return 0 if self._total + amount <= self._most else inf
@@ -199,7 +199,7 @@ _FEWER = 0.9
 """Factor for the calls at a time after a refusal."""
 
 _FIRST_FEWER = 0.5
-"""The same for the first refusal: until then the number doubled with each round."""
+"""The same for the first refusal: before it the number doubled with each round."""
 
 _MORE = 0.05
 """Relative growth after a round without a refusal."""
@@ -208,7 +208,7 @@ _A_LITTLE_MORE = 0.0005
 """The same near the number that was refused last."""
 
 _DOUBLED_IN = 1.5
-"""Seconds in which that little growth doubles: the limit of the service may have risen."""
+"""Seconds in which this little growth doubles: the limit of the service may have risen."""
 
 _NEAR = (0.95, 1.02)
 """Bounds of "near", relative to the number that was refused last."""
@@ -227,7 +227,7 @@ class Search(Meter):
         self._most = most
         self._open = 0
         self._next = self._since = now
-        """When the next call may start, and when the number was lowered last."""
+        """Time at which the next call may start, and time of the last refusal that lowered it."""
         self._limit = float(min(_FIRST, most))
         """Calls at a time."""
         self._too_many: float | None = None
@@ -272,9 +272,9 @@ class Search(Meter):
         return min(1 / self._limit, _MORE)
 
     def _refused(self, error: BaseException, now: float) -> None:
-        """Lower the number, and start nothing before the service allows it.
+        """Lower the number, and start no call before the service allows it.
 
-        Refusals of calls that started before the last one tell nothing new.
+        `end` ignores refusals of calls that started before the last refusal.
         """
         is_first = self._too_many is None
         self._too_many = self._limit
@@ -296,9 +296,9 @@ class Circuit(Meter):
         self._most, self._over, self._rest, self._longest = failures, over, rest, longest
         self._failures: deque[float] = deque()
         self._open_until: float | None = None
-        """When the next probe may start; None while calls go on as usual."""
+        """Time at which the next probe may start; None outside of a pause."""
         self._since = 0.0
-        """When the present pause began."""
+        """Start of the present pause."""
         self._probe: Use | None = None
         self._is_dead = False
         """Whether a probe has failed after the longest pause."""
@@ -355,23 +355,23 @@ class BudgetMeter(Meter):
     """Amount spent of a budget: see `Budget`.
 
     Args:
-        budget: what may be spent.
+        budget: the budget.
 
     Raises:
-        InvalidConfig: the file of the budget has another unit, or is no file of a budget.
+        InvalidConfig: the file of the budget has another unit, or is not a file of a budget.
         LedgerLost: the budget must exist, and its file does not.
     """
 
     def __init__(self, budget: Budget) -> None:
         self._amount, self._unit, self._path = budget.amount, budget.unit, budget.path
         self._is_told = budget.cost is None and budget.unit != "calls"
-        """Whether only a `Cost` tells what a call has cost."""
+        """Whether only a `Cost` reports the cost of a call."""
         self._largest: float | None = None
-        """The largest cost that a call has told."""
+        """The largest cost that a call has reported."""
         self._spent = 0.0
         self._open = 0
         self.file = None
-        """The file that remembers the costs; None if the budget has no path."""
+        """The file of the costs; None if the budget has no path."""
         if budget.path is not None:
             require_posix("a Budget with a file")
             from asyncwait.toolkit._limits._spending import SpendingFile
@@ -401,11 +401,11 @@ class BudgetMeter(Meter):
 
     @property
     def least(self) -> float:
-        """The least amount of a call, as far as it is known."""
+        """Lower bound of the amount of any call."""
         return 1.0 if self._unit == "calls" else 0.0
 
     def _estimate(self, amount: float) -> float:
-        """Return the estimated cost of a call; the file may know of a larger one."""
+        """Return the estimated cost of a call; the file may have a larger reported cost."""
         if not self._is_told:
             return amount
         return max(self._largest or 0.0, 0.0 if self.file is None else self.file.largest)

@@ -1,4 +1,4 @@
-"""Limit objects with their meters: one for the process, whichever operators use the limit."""
+"""Meters of each limit object, which all operators of the process share."""
 
 import weakref
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from asyncwait.toolkit._limits._meters import BudgetMeter, Circuit, Meter, Room,
 
 ARRIVALS = count()
 Order: TypeAlias = tuple[bool, int]
-"""Whether it is a first call, and the number of its arrival."""
+"""Whether a call is a first call, and the number of its arrival."""
 
 
 class Parking:
@@ -24,13 +24,13 @@ class Parking:
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
         self.lines: list[tuple[Order, int, Any]] = []
-        """A heap of the lines that are parked here, and of places that they have left."""
+        """A heap of the parked lines, and of outdated entries of lines that have left."""
         self.due = inf
-        """When its first line may go on; infinity if that depends on the end of a call."""
+        """Time at which its first line may have room; infinity if only a call's end can tell."""
         self.users = 0
         """Lines whose calls need it."""
         self.last = -inf
-        """The latest time that it has seen; a timer may come a rounding error early."""
+        """Latest time of a check; a timer may fire early by a rounding error."""
 
     def park(self, line: Any) -> None:
         """Add a line, with the order of its first call."""
@@ -83,7 +83,7 @@ class Shared:
         """
         found = self._by_key.get(key)
         if found is None:
-            if len(self._by_key) >= self._most:  # Keys of which no call counts need no meter.
+            if len(self._by_key) >= self._most:  # Keys without counted calls need no meter.
                 kept = self._by_key.items()
                 self._by_key = {k: meters for k, meters in kept if not _are_idle(meters, now)}
                 self._most = max(64, 2 * len(self._by_key))
@@ -94,7 +94,7 @@ class Shared:
         """Return the seconds to add to the clock of a loop for the clock of this limit.
 
         The limit has the clock of the loop that used it first. The clock of another loop may have
-        begun elsewhere, or be virtual: it goes on from the present time of the limit.
+        another origin, or be virtual: it continues from the present time of the limit.
         """
         loop = getattr(clock, "__self__", clock)
         for known, offset in self._offsets:
@@ -137,7 +137,7 @@ def _maker(limit: AnyLimit, capacity: int, now: float) -> Callable[[], Sequence[
 
 
 _SHARED: dict[int, tuple["weakref.ref[Any]", Shared]] = {}
-"""By identity: two equal limits are two limits."""
+"""Limits by identity, because two equal objects are two limits."""
 
 
 def shared_of(

@@ -1,4 +1,4 @@
-"""The file that remembers what was spent of a budget, for several runs."""
+"""The file of the costs of a budget, for several runs."""
 
 import fcntl
 import os
@@ -13,22 +13,22 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit._file_lock import is_locked_within
 
 _PATIENCE = 10.0
-"""Seconds for which another process may hold the file: an entry takes it some microseconds."""
+"""Seconds for which another process may lock the file; an entry takes some microseconds."""
 
 
 class SpendingFile:
-    """A file of costs, a line each, to which several processes of a machine append.
+    """A file of costs, one for each line, to which several processes of a machine append.
 
     An entry is one short `write`, which survives the process. An operator that finds the file
     changed raises an error, because the amount spent is unknown then.
 
     Args:
-        path: of the file, in a folder that is there; made where there is none.
-        unit: of the costs; the first line names it.
+        path: path of the file, in an existing folder; a missing file is created.
+        unit: unit of the costs, in the first line.
         exists: whether the file must hold a budget already.
 
     Raises:
-        InvalidConfig: the file is no file of such a budget.
+        InvalidConfig: the file is not a file of a budget in this unit.
         LedgerLost: the file must hold a budget, and is missing or empty.
     """
 
@@ -38,7 +38,7 @@ class SpendingFile:
         self._head = f"asyncwait budget {shown(unit)}\n".encode()
         self._sum = 0.0
         self.largest = 0.0
-        """The largest cost among what was read."""
+        """The largest cost in the file so far."""
         self._read = 0
         self._exists = exists
         flags = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | (0 if exists else os.O_CREAT)
@@ -57,7 +57,7 @@ class SpendingFile:
             raise
 
     def _begin(self, unit: str) -> None:
-        """Write the first line, or look at it; the last one has to have its end."""
+        """Write the first line, or check it; the last line must be complete."""
         status = os.fstat(self._handle)
         self.identity = status.st_dev, status.st_ino
         if not stat.S_ISREG(status.st_mode):
@@ -76,7 +76,7 @@ class SpendingFile:
         self._read = len(self._head)
 
     def spent(self) -> float:
-        """Return the sum of all that was spent.
+        """Return the sum of all costs.
 
         Raises:
             LedgerLost: the file is gone, or was cut.
@@ -85,10 +85,10 @@ class SpendingFile:
         while chunk := os.pread(self._handle, 1 << 20, self._read):
             whole = chunk[: chunk.rfind(b"\n") + 1]
             if not whole:
-                break  # The rest of a line is on its way; or a machine has stopped amid a write.
+                break  # Another process is writing the line, or the machine stopped meanwhile.
             amounts = [*map(self._amount, whole.split())]
             self._sum += sum(amounts)
-            self.largest = max([self.largest, *amounts])  # of blank lines there are none
+            self.largest = max([self.largest, *amounts])  # blank lines give no amounts
             self._read += len(whole)
         return self._sum
 
@@ -119,7 +119,7 @@ class SpendingFile:
         """Write a whole line, or nothing; the caller holds the lock.
 
         Raises:
-            LedgerLost: it can't be written.
+            LedgerLost: the file can't be written.
         """
         why = "no room is left"
         try:
@@ -128,7 +128,7 @@ class SpendingFile:
             written, why = 0, error.strerror or str(error)
         if written < len(line):
             if written > 0:
-                with suppress(OSError):  # Then the half of a line is refused, the next time.
+                with suppress(OSError):  # Then the next run refuses the incomplete line.
                     os.ftruncate(self._handle, os.fstat(self._handle).st_size - written)
             raise LedgerLost(
                 f"the file of a budget, {self._place}, can't be written: {why}; so no further call "
@@ -145,12 +145,12 @@ class SpendingFile:
             raise InvalidConfig.of("Budget.path", self.path, expected) from None
 
     def add(self, amount: float) -> None:
-        """Append a cost; a negative one where less was spent than was thought.
+        """Append a cost, or a negative correction of an estimate that was too large.
 
-        Of a call that runs on in a thread when the file is closed, what was thought stands.
+        A call that still runs in a thread when the file is closed keeps its estimate.
 
         Raises:
-            LedgerLost: it can't be written.
+            LedgerLost: the file can't be written.
         """
         if self._handle >= 0:
             self._write(f"{amount!r}\n".encode())
