@@ -121,8 +121,8 @@ _INSTEAD = {
         "    of its own, some values ahead; and results that are ready come together, and take no\n"
         "    room any more."
     ),
-    "InvalidConfig: an argument is wrong; on entering, and the source is closed.": (
-        "InvalidConfig: an argument is wrong; on entering, and the source is closed.\n\n"
+    "InvalidConfig: an argument is wrong; raised on entering, and the source is closed.": (
+        "InvalidConfig: an argument is wrong; raised on entering, and the source is closed.\n\n"
         "Warns:\n"
         "    RuntimeWarning: on leaving, calls run on whose time is over: nothing can end them."
     ),
