@@ -42,8 +42,8 @@ def known():
 
 pytestmark = pytest.mark.usefixtures("few_examples")
 
-SIX = ("--count", "4", "--seed", "49")
-"""The last of these scenarios has that capacity."""
+SIX = ("--count", "4", "--seed", "39")
+"""The first of these scenarios has that capacity."""
 
 
 def test_a_difference_that_nothing_explains_is_drawn_as_two_timelines(outside: Folder) -> None:
