@@ -175,7 +175,7 @@ class Gathering:
         self.glance: Mail | None = None
         """Mail in the mailbox that will run `look`; None without such a mail."""
         self.starting: BatchCall | None = None
-        """Call with a task that has not begun; a next one must wait for it (ORD-4)."""
+        """Call with a task that has not begun; the next call waits for it (ORD-4)."""
         self.permit: Permit | None = None
         """Permit for which the next batch waits; None without limits."""
 

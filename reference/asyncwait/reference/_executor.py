@@ -105,13 +105,12 @@ class MailboxExecutor:
         return self._mailbox.has_mail
 
     def is_idle(self) -> bool:
-        """Return whether nothing happens until a mail arrives, and one may (Flink's MB-21)."""
+        """Return whether nothing happens until a mail arrives (Flink's MB-21)."""
         is_open = self._mailbox.state is MailboxState.OPEN
         return is_open and not self._mailbox.has_mail and self._is_suspended()
 
 
 def _complete(future: Future[T], run: Callable[[], T]) -> None:
-    """Set the result or the error of `run` in `future`."""
     try:
         result = run()
     except BaseException as error:

@@ -108,7 +108,7 @@ class Gate:
         waiting: calls without a permit, in the order of their arrival.
         running: calls with a permit that have not ended.
         pausing: handlers of records that back off.
-        starting: call with a permit that has not begun; a next one must wait for it (ORD-4).
+        starting: call with a permit that has not begun; the next call waits for it (ORD-4).
         spent: error of the spent budget; None before a budget is spent.
         is_failure: whether the stream ends with this error.
         failure: first failure of a record that lacks budget; None without such a record.

@@ -176,7 +176,7 @@ class OperatorConfig(Struct, frozen=True):
             finished elements take room.
         copy: function that copies a record's value for each call and each handler, say
             `copy.deepcopy`. None for no copies: calls and handlers share the object that was read,
-            and a later one sees the changes of an earlier one.
+            and see each other's changes.
         batch: bounds of the calls that several records share; None for one call for each record.
         cache: bounds of the cache of results by key, whose records also share calls; None for no
             cache. Not together with `batch`: `asyncwait.backends.lookup` has both.

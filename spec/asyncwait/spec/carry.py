@@ -226,7 +226,7 @@ def encode_lane(state: LaneState) -> bytes:
 
 
 def decode_lane(data: bytes) -> LaneState:
-    """Return the state that `data` stands for.
+    """Return the state that `data` encodes.
 
     Raises:
         LaneStateUnreadable: `data` is not the state of a lane.

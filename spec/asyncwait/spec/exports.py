@@ -29,7 +29,6 @@ def claim_exports(module: str) -> None:
 
 
 def _may_claim(module: str, home: str) -> bool:
-    """Return whether `home` is one of our private modules, or is below `module`."""
     is_private = home.startswith("asyncwait.") and "._" in home
     return is_private or home.startswith(f"{module}.")
 

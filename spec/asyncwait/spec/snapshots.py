@@ -57,7 +57,7 @@ class Codec(Protocol):
         ...
 
     def decode(self, data: bytes) -> Any:
-        """Return the value that `data` stands for, or raise."""
+        """Return the value that `data` encodes, or raise."""
         ...
 
 

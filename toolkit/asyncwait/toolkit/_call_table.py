@@ -169,7 +169,7 @@ class LaneCalls:
         return len(self.admitted) < capacity and len(self.running) < capacity
 
     def admit(self, item: InFlight) -> None:
-        """Call a record, unless it is called already, or waits for its key or to be told of."""
+        """Call a record, unless its call runs or has a result, or it waits for its key."""
         self.admitted.add(item.identity)
         if item.identity in self.running or self._is_well(item.identity):
             return

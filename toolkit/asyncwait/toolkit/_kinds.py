@@ -144,7 +144,7 @@ def invents(fn: Any) -> bool:
 
 
 def part_of(fn: Any, name: str, default: Any = None) -> Any:
-    """Return an attribute of a user's function, or `default`; ignore invented ones of a mock."""
+    """Return an attribute of a user's function, or `default`; ignore what a mock invents."""
     return vars(fn).get(name, default) if invents(fn) else getattr(fn, name, default)
 
 

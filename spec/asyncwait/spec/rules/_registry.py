@@ -128,7 +128,7 @@ class Chapter(Struct, frozen=True):
 
 
 class _Paragraph(Struct, frozen=True):
-    """Lines without an empty one between them, joined by spaces."""
+    """Consecutive lines without an empty line, joined by spaces."""
 
     line: int
     text: str

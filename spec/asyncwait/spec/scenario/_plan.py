@@ -83,7 +83,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             form, inside the call).
         swallow: whether a cancelled call goes on for `clean_up` ms and then answers as planned; a
             call that would never answer replies then.
-        clean_up: ms for which a cancelled call still runs.
+        clean_up: how long a cancelled call still runs, in ms.
         by_others: whether the CancelledError comes from other code that cancels the call's task.
         after_end: ms after the planned end of the call at which other code cancels its task; None
             for no such cancellation. `by_others` and `after_end` apply to the coroutine form on

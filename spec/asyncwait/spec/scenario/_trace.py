@@ -17,13 +17,13 @@ Count: TypeAlias = Annotated[int, Meta(ge=0)]
 
 
 class SourceAsked(Struct, frozen=True, tag="asked", forbid_unknown_fields=True):
-    """The operator asks the source for its next element."""
+    """The operator requests the next element of the source."""
 
     at: Moment
 
 
 class Taken(Struct, frozen=True, tag="taken", forbid_unknown_fields=True):
-    """The source hands over an element: it is due, and the operator has asked for it.
+    """The source gives an element, which is due, and which the operator has requested.
 
     Args:
         index: its number among the scenario's inputs, from 0 on.

@@ -182,7 +182,6 @@ class Costs:
 
 
 def _has_unit(limit: AnyLimit) -> TypeGuard[Limit | Budget]:
-    """Return whether a `Cost` may report an amount of this limit."""
     if isinstance(limit, Budget):
         return limit.unit != "calls"
     return isinstance(limit, Limit) and limit.cost is not None

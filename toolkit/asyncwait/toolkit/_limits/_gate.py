@@ -464,7 +464,7 @@ class Hand:
 
     Args:
         gate: the gate of the operator.
-        permit: the permit for the first of these calls; None to ask for one.
+        permit: the permit for the first of these calls; None to request a new permit.
     """
 
     def __init__(self, gate: Gate, permit: Permit | None) -> None:

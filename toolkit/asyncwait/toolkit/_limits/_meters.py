@@ -24,7 +24,7 @@ class Use(Struct, eq=False, gc=False):
     """Use of one limit by one call.
 
     Args:
-        amount: estimated amount; after the call, the actual amount if the call tells it.
+        amount: estimated amount; after the call, the actual amount if the call reports it.
         asked: time of the permit.
         began: time of the start; infinity before.
         ended: time of the end; infinity before.

@@ -26,7 +26,7 @@ class Parking:
         self.lines: list[tuple[Order, int, Any]] = []
         """A heap of the parked lines, and of outdated entries of lines that have left."""
         self.due = inf
-        """Time at which its first line may have room; infinity if only a call's end can tell."""
+        """Time at which its first line may have room; infinity if room needs the end of a call."""
         self.users = 0
         """Lines whose calls need it."""
         self.last = -inf

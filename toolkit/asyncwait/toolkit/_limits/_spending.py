@@ -94,7 +94,7 @@ class SpendingFile:
 
     def _require_whole(self) -> None:
         try:
-            status = os.stat(self._place)  # noqa: PTH116 - each turn asks
+            status = os.stat(self._place)  # noqa: PTH116 - each call needs it
         except OSError as error:
             raise self._lost(f"is gone: {error.strerror}") from error
         if (status.st_dev, status.st_ino) != self.identity:
