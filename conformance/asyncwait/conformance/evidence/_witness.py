@@ -67,7 +67,7 @@ def witnesses(text: str) -> tuple[Witness, ...]:
     found = []
     for rule, said, runs, _ in _read(text):
         if {"breaks", "keeps"} - runs.keys():
-            raise ValueError(f"{rule}: it needs a run that breaks it, and one that keeps it")
+            raise ValueError(f"{rule}: it needs a run that breaks it, and a run that keeps it")
         found.append(Witness(rule, runs["breaks"], runs["keeps"], said))
     return tuple(found)
 

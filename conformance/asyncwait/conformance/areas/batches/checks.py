@@ -327,7 +327,7 @@ def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
             else:
                 yield None
         elif "InvalidResult" in {item.failure, item.wrong} and leg.ending.how in _WITHOUT_AN_ERROR:
-            yield f"the batch of {item} owes an answer, and nobody was told", leg.end_at
+            yield f"the batch of {item} owes an answer, and no error reported it", leg.end_at
 
 
 _WITHOUT_AN_ERROR = {"finished", "hung", "livelock"}

@@ -104,7 +104,7 @@ BAT-16: batches is 2, expected 1
 
 NEAR_MISSES = near_misses("""
 BAT-1: 2 records gather, and a batch holds 2
-    # Any batch of theirs may hold two, as that of all four has raised.
+    # A batch of these records may hold two, because the batch of all four has raised.
     plan: capacity 8; retry initial=40; batch max_size=4 max_wait=40 split; 0: a b c d;
         a: 40 raises with whole, 40 gives a1; b c d: 40 gives *1
     breaks: 0: waits, takes 0 1 2 3, end, batch a b c d;
@@ -112,7 +112,7 @@ BAT-1: 2 records gather, and a batch holds 2
         120: batch c d, #4 gives a1, #5 gives b1, out a1 b1; 160: #6 gives c1, #7 gives d1,
         out c1 d1, ends finished
 BAT-3: Record 'c' (input 2) gathers, and the input has ended
-    # From 200 on a and b alone are called, and for the last time: they do not come back.
+    # From 200 on only a and b run, in their last attempts: neither record comes back.
     plan: capacity 8; retry max_attempts=2 initial=40; batch max_size=2 max_wait=400 in_flight=3;
         0: a b c d e f; a b: 40 raises own, 240 gives *1; c: 120 raises own, 40 gives c1;
         d: 120 gives d1; e f: 200 gives *1
@@ -126,7 +126,7 @@ BAT-3
         200: #4 gives e1, #5 gives f1, batch c; 240: #8 gives c1;
         320: #6 gives a1, #7 gives b1, out a1 b1 c1 d1 e1 f1, ends finished
 BAT-4: a batch of 1 of 2 records went 0 ms after the first came
-    # At 80 the calls of c and d run, which may be repeated.
+    # At 80 the calls of c and d run, and may be repeated.
     plan: capacity 8; retry initial=40; batch max_size=2 max_wait=400; 0: a b c d;
         a: 40 raises own, 40 gives a1; b: 40 gives b1; c d: 120 gives *1
     breaks: 0: waits, takes 0 1 2 3, end, batch a b, batch c d; 40: #0 raises, #1 gives b1;
@@ -136,7 +136,7 @@ BAT-4
     keeps: 0: waits, takes 0 1 2 3, end, batch a b, batch c d; 40: #0 raises, #1 gives b1;
         120: #2 gives c1, #3 gives d1, batch a; 160: #4 gives a1, out a1 b1 c1 d1, ends finished
 BAT-4: a batch of 1 of 4 records went 0 ms after the first came
-    # Both have failed by themselves: no bound of a batch that raised lets a go alone.
+    # a and b have errors of their own: no batch has raised whose bound would let a go alone.
     plan: capacity 8; retry initial=40; batch max_size=4 max_wait=40 split; 0: a b c d;
         a b: 40 raises own, 40 gives *1; c d: 40 gives *1; source_ends_at 400
     breaks: 0: waits, takes 0 1 2 3, batch a b c d;
@@ -152,13 +152,13 @@ BAT-14
     keeps: 0: waits, takes 0 1, end, batch a b; 80: #0 cancelled, #1 cancelled;
         120: batch a, batch b; 160: #2 gives a1, #3 gives b1, out a1 b1, ends finished
 BAT-14: Record 'a' (input 0) shares call 2 with 2, at most 1
-    # Both have failed by themselves; their next attempts are the last.
+    # a and b have errors of their own, and their next attempts are the last.
     plan: retry max_attempts=2 initial=40; batch max_size=2 split; 0: a b;
         a b: 40 raises own, 40 gives *1
     breaks: 0: waits, takes 0 1, end, batch a b; 40: #0 raises, #1 raises; 80: batch a b;
         120: #2 gives a1, #3 gives b1, out a1 b1, ends finished
 BAT-14
-    # As above, and the next attempts are not the last.
+    # a and b have errors of their own, and their next attempts are not the last.
     plan: retry initial=40; batch max_size=2 split; 0: a b; a b: 40 raises own, 40 gives *1
     escapes: 0: waits, takes 0 1, end, batch a b; 40: #0 raises, #1 raises; 80: batch a b;
         120: #2 gives a1, #3 gives b1, out a1 b1, ends finished

@@ -84,7 +84,7 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         told = filter(partial(is_told, leg), load.waiting)
         late = [each for each in told if -1 < load.cancelled_seq < each.seq]
         if load.cancelled_at < min(left_at, over_at):
-            yield f"{named} was cancelled, and somebody waits for it", load.cancelled_at
+            yield f"{named} was cancelled, and a call waits for it", load.cancelled_at
             return
         if late:
             yield f"call {late[0].number} shares {named}, which was cancelled", late[0].at

@@ -15,7 +15,7 @@ CACHE-2: load 1 of 'a' began, and load 0 ran
         40: #0 gives a1, #1 gives a2, out a1 a2, ends finished
     keeps: 0: waits, takes 0 1, end, load a#0, joins 0 a#1;
         40: #0 gives a1, #1 gives a1, out a1 a1, ends finished
-CACHE-3: load 0 of 'a' was cancelled, and somebody waits for it
+CACHE-3: load 0 of 'a' was cancelled, and a call waits for it
     plan: cache ttl=500; timeout 120; handled; 0: a; 80: a; a: 160 gives a1, late gives a?
     breaks: 0: waits, takes 0, load a#0; 80: takes 1, end, joins 0 a#1;
         120: asks a#0, out a?, #0 cancelled, #1 cancelled; 200: asks a#1, out a?, ends finished

@@ -12,15 +12,15 @@ a-clean-up-while-the-operator-is-left: CANCEL-1, END-3
     unordered; 0: a b; a: never a! with clean_up=120, late none; b: gives b1; unshielded;
     sink read 1, pause 40, leave
 a-clean-up-that-is-left-meanwhile: CANCEL-1, CANCEL-2, END-3
-    a is late and cleans up for 200 ms; when the consumer leaves, it is not cancelled again.
+    a and b are late and clean up for 200 ms; leaving does not cancel them again.
     timeout 40; handled; 0: a b; a b: never *! with clean_up=200, late gives *?; contexts;
     unshielded; sink read 2, pause 40, leave
 a-clean-up-while-the-consumer-is-cancelled-once: CANCEL-1, END-3
-    The consumer is cancelled at 40; what a and b await in their clean-up is not.
+    The consumer is cancelled at 40; the awaits in the clean-ups of a and b are not.
     0: a b; a: never a! with clean_up=80, late none; b: never b! with clean_up=120, late none;
     cancel_at 40; unshielded
 a-clean-up-while-the-consumer-is-cancelled-scope: CANCEL-1, END-3
-    The consumer is cancelled at 40; what a and b await in their clean-up is not.
+    The consumer is cancelled at 40; the awaits in the clean-ups of a and b are not.
     0: a b; a: never a! with clean_up=80, late none; b: never b! with clean_up=120, late none;
     cancel_at 40; cancel scope; unshielded
 a-clean-up-while-leaving-is-cancelled-once: CANCEL-1, END-3
@@ -39,14 +39,14 @@ a-clean-up-between-two-attempts: CANCEL-1, CANCEL-2
     retry initial=80 attempt_timeout=40; 0: a b; a: never with clean_up=40, gives a1; b: gives b1;
     contexts; unshielded
 a-cancellation-that-is-swallowed: CANCEL-1, CANCEL-2
-    a cleans up and answers all the same, which nobody hears; c begins with a count of none.
+    a cleans up, and its answer is ignored; the next task begins with no cancellation counted.
     capacity 1; timeout 40; handled; 0: a b a b; a: outlives 40 a!, late gives a?; b: gives b1;
     contexts; unshielded
 a-clean-up-when-a-run-crashes: CANCEL-1
     The run crashes at 40; a cleans up, and is called again in the next leg.
     0: a b; a: 80 gives a1 with clean_up=80; b: gives b1; unshielded; crashes 40
 tasks-of-calls-side-by-side: CANCEL-2, CANCEL-3
-    Four calls with a deadline, of which two run at once; each is in a task of its own.
+    Of four calls with deadlines two run at once; each call has a task of its own.
     capacity 2; timeout 400; handled; 0: a b c d; a: gives a1; b: 40 gives b1; c: 80 gives c1;
     d: 120 gives d1; unshielded
 a-thread-beside-a-clean-up: CANCEL-1, CANCEL-2

@@ -77,7 +77,7 @@ def _unused(leg: LegHistory, rest: Rest) -> Finding:
     if first is not None and not (leg.key_ordered and (rest.called or first in leg.behind_of_key)):
         return f"{first} is not called though there is room", rest.at
     if rest.input_is_due and not leg.may_stop:
-        return "the source has an element, there is room, and nobody takes it", rest.at
+        return "the operator has room and does not take the next element of the source", rest.at
     return None
 
 

@@ -41,10 +41,10 @@ CAP-7: 65 values and results are kept of a stream of 1
 
 NEAR_MISSES = near_misses("""
 CAP-4
-    # Nothing happened at 40, so the last moment of rest before it is the one at 0.
+    # The run has no event at 40, so the last moment of rest before 80 is at 0.
     plan: 0: a; 40: b; a: 80 gives a
     keeps: 0: waits, takes 0, calls a; 80: #0 gives a, out a, takes 1, calls b, #1 gives b, out b
-CAP-4: the source has an element, there is room, and nobody takes it
+CAP-4: the operator has room and does not take the next element of the source
     # At 40 there is room for b, and the source has it.
     also: END-8
     breaks: 0: waits, takes 0, calls a; 40: waits; 400: ends hung
@@ -55,25 +55,25 @@ CAP-3
 CAP-3: Watermark(timestamp=2) (input 1) was taken though Record 'a' (restored) waits for room
     breaks: 0: waits, calls a, takes 0 1; 40: ends crashed
 CAP-5
-    # Restored watermarks are inside from the start: that says nothing of the slots they take.
+    # Restored watermarks are inside from the start: the run does not show whether they take slots.
     escapes: 0: waits, calls a, takes 0; 40: ends crashed
 CAP-1
-    # Nobody can see when a record without results gives its slot back.
+    # A run does not show when a record without results gives its slot back.
     plan: unordered; capacity 1; 0: a b; a: gives; b: 40 gives
     keeps: 0: takes 0 1, calls a, #0 gives, calls b; 40: ends crashed
 CAP-6
-    # Two that were read are legal; how many are requested is up to whoever asks.
+    # Two elements may be read; the number of requested snapshots has no bound.
     plan: capacity 1; 0: !1 ^2 !3 ^4; sink pause 40, read 2, pause 40
     keeps: 0: takes 0 1, wants 7, wants 8, wants 9; 40: ends crashed
 CAP-6
-    # Four were read before the second pause, and two of them are out.
+    # Four elements were read before the second pause, and two of the four are out.
     also: ELEM-6 END-2 SNAP-5
     keeps: 0: takes 0 1; 40: waits, out !1 |2, takes 2 3; 80: gives up; 120: ends crashed
 CAP-6: 4 markers and snapshots wait, capacity 1
-    # A Snapshot is made when its barrier is read, or when it is taken: nobody can tell.
+    # A Snapshot is made when its barrier is read, or when it is taken: the run does not show it.
     breaks: 0: takes 0 1 2 3; 40: ends crashed
 CAP-3
-    # Nobody waits for room: b was lost, as its own rule says.
+    # No record waits for room: b was lost, which ORD-5 reports.
     also: ORD-5
     plan: 0: a b c d; a b c d: 40 gives *1
     escapes: 0: waits, takes 0 1 2 3, calls a c d;

@@ -43,7 +43,7 @@ ELEM-8: the function is called with another object: 'a'
 
 NEAR_MISSES = near_misses("""
 ELEM-1: expected timestamp 5 of Record 'a' @ 5 (input 0), got Record 'a2'
-    # The second result has a timestamp to carry like the first.
+    # The second result has to carry the timestamp like the first result.
     plan: 0: a@5; a: gives a1 a2
     breaks: 0: waits, takes 0, calls a, #0 gives a1 a2, out a1@5 a2
 ELEM-5: expected 'a1' of Record 'a' @ 5 (input 0) first, got Record 'a2' @ 5
@@ -52,14 +52,14 @@ ELEM-5: expected 'a1' of Record 'a' @ 5 (input 0) first, got Record 'a2' @ 5
     breaks: 0: waits, takes 0, calls a, #0 gives a1 a2, out a2@5 a1@5
 ELEM-5: expected 'a2' of Record 'a' @ 5 (input 0) next, got Snapshot(checkpoint_id=1, in_flight=(),
         read=None, upstream=None)
-    # What comes of a record after it was torn apart still belongs to it: it is not repeated.
+    # A result behind the interruption still belongs to its record, and is no repetition.
     also: SNAP-1 SNAP-6
     breaks: 0: waits, takes 0, calls a, #0 gives a1 a2, out a1@5 |1 a2@5
 ELEM-4: Record 'a1' @ 5 came out once more than records gave it
-    # The whole of a record's results a second time are as many repetitions.
+    # If all results of a record come out a second time, each result is a repetition.
     breaks: 0: waits, takes 0, calls a, #0 gives a1 a2, out a1@5 a2@5 a1@5
 ELEM-5
-    # A consumer that is gone can't take the rest.
+    # A consumer that has left can't take the second result.
     also: ORD-2
     keeps: 0: waits, takes 0, calls a, #0 gives a1 a2, out a1@5; 40: ends crashed
 """)

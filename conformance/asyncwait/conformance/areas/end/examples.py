@@ -8,75 +8,75 @@ _FINISHING = "abcdefghijklmn"
 EXAMPLES: tuple[Example, ...] = (
     *examples("""
 end-after-everything-in-flight: END-1, END-2, END-7
-    The source ends at 0; two calls run, one record waits for room, and all come out.
+    The source ends at 0; two calls run, one record waits for room, and all three come out.
     capacity 2; 0: a b c; a: 120 gives a1; b: 40 gives b1; c: 80 gives c1
 end-after-a-record-without-results: END-1, END-2
-    The last record gives nothing: the stream ends when that is decided, and not before.
+    The slower record has no results: the stream ends when it is decided, and not before.
     unordered; 0: a b; a: 80 gives; b: 40 gives b1
 end-of-the-source-comes-late: END-1, END-2
-    Everything is out at 40; the stream ends when the source does, at 160.
+    All elements are out at 40; the stream ends when the source does, at 160.
     0: a ~9; a: 40 gives a1; source_ends_at 160
 end-of-an-empty-stream: END-2, END-7, END-8
-    A source that gives nothing makes a stream that gives nothing.
+    A source without elements makes a stream without elements.
     unordered
 end-while-the-consumer-is-away: END-1, END-7
-    The source has ended and the calls are done at 80; nothing is lost until 200.
+    The source has ended and the calls are done at 80; no result is lost until 200.
     unordered; capacity 2; 0: a b a; a: 40 gives a1; b: 80 gives b1; sink pause 200
 leaving-waits-for-clean-up: END-3, END-4, END-5, END-7
     Leaving at 40 cancels a and b, and lasts until a has cleaned up at 120.
     capacity 3; 0: c a b; c: 40 gives c1; a: never with clean_up=80; b: 200 gives b1;
     sink read 1, leave
 leaving-waits-an-hour-for-clean-up: END-3, END-4
-    The only call that runs at 40 has cleaned up an hour later.
+    The only call that runs at 40 cleans up for an hour.
     0: a b; a: 40 gives a1; b: never with clean_up=3600000; sink read 1, leave
 cancelled-calls-that-raise: END-3, END-4
-    Leaving cancels a, which raises when it has cleaned up at 120; nobody is told.
+    Leaving cancels a, which raises after its clean-up at 120; the operator drops that error.
     0: b a; b: 40 gives b1; a: 400 raises with swallow clean_up=80; sink read 1, leave
 cancelling-waits-for-clean-up: END-3, END-4, END-5
     The consumer's task is cancelled at 40, while it waits for the next element.
     unordered; timeout 160; 0: a b; a: outlives 80 a1, late none; b: 200 gives b1; cancel_at 40
 leaving-drops-the-timers: END-4
-    The deadline of the running call and that of the finished one are both gone.
+    The deadlines of the running call and of the finished call are both gone.
     timeout 400; 0: a b; a: 40 gives a1; b: never, late none; sink read 1, leave
 ending-drops-the-timers: END-2, END-4
-    The stream ends at 40 and does not sit out the deadlines at 400.
+    The stream ends at 40 and does not wait for the deadlines at 400.
     timeout 400; handled; 0: a b; a: 40 gives a1; b: gives
 failing-leaves-nothing-behind: END-3, END-4, END-5
-    A failure cancels the other calls, and waits for the one that cleans up.
+    A failure cancels the other calls, and the operator waits until a has cleaned up.
     timeout 400; 0: a b; 400: c; a: never with clean_up=80; b: 40 raises
 failing-cancels-before-leaving: END-3
     The consumer stays for 200 ms after a failure; a is cancelled as soon as b has failed.
     timeout 400; 0: a b; 80: c; a: 120 gives a1; c: gives c1; b: 40 raises; sink read 1, pause 200
 source-is-closed-after-the-end: END-5
-    The source is closed when it has ended, too.
+    The operator closes its source after the end of input, too.
     0: a
 source-is-closed-while-it-is-waited-for: END-4, END-5
     At 80 the operator waits for the next element, due at 400.
     unordered; 0: a; 400: b; a: 40 gives a1; cancel_at 80
 source-is-closed-after-its-error: END-5
-    A source that raises is closed like any other.
+    The operator closes a source that raises like any other source.
     0: a; a: 40 gives a1; source_error own
 plain-hooks-round-all-calls: END-6
-    open runs before the first call, close after the last, once each.
+    `open` runs once before the first call, and `close` once after the last call.
     0: a b; a: 40 gives a1; b: gives b1; hooks plain
 coroutine-hooks-round-all-calls: END-6
-    close waits for the call that still cleans up after leaving.
+    `close` waits for the call that still cleans up after leaving.
     0: a b; a: 40 gives a1; b: never with clean_up=80; hooks coroutine; sink read 1, leave
 hooks-round-a-failure: END-6
-    close runs after a failure, and when the failed call's neighbours have ended.
+    `close` runs after a failure, when all other calls have ended.
     unordered; 0: a b; a: never with clean_up=80; b: 40 raises; hooks coroutine
 hooks-round-a-cancellation: END-6
-    close runs although the task that leaves is being cancelled.
+    `close` runs although the task that leaves is being cancelled.
     0: a; a: never with clean_up=80; hooks coroutine; cancel_at 40
 hooks-without-a-call: END-6
-    They run even if there is nothing to call.
+    `open` and `close` run although the stream has no records.
     hooks plain
 one-slot-for-everything: END-1, END-8, END-21
     With a single slot, records, fences, barriers and silent records still get through.
     capacity 1; timeout 160; handled; 0: a ~9 b@16 b@17 ~idle ^1 !3 a@18; a: 40 gives a1 a2;
     b: 40 gives, never, late gives
 given-up-wait-in-the-very-instant: END-9
-    The wait is cancelled at 40, when a is finished: it may come out then or later, but once.
+    The wait is cancelled at 40, when a is finished: each result comes then or later, but once.
     0: a b; a: 40 gives a1 a2; b: 120 gives b1; sink give_up 40, give_up 40
 """),
     example(
@@ -95,11 +95,11 @@ given-up-wait-in-the-very-instant: END-9
     ),
     *examples("""
 given-up-waits-lose-nothing: END-9
-    Three waits are given up before anything comes; later everything is there.
+    The consumer gives up three waits before any output, and later gets all outputs.
     unordered; 0: a ~9; 80: b@16; a: 200 gives a1; b: 40 gives b1;
     sink give_up 40, give_up 40, give_up 40, pause 120
 nothing-begins-after-leaving: END-3, END-10
-    Leaving cancels a, which frees the only slot; b waits for it and is not called.
+    Leaving cancels a, which frees the only slot; b waits for the slot and is not called.
     capacity 1; 0: c a b; c: 40 gives c1; a: never with clean_up=80; b: 40 gives b1;
     sink read 1, pause 40, leave
 nothing-begins-while-calls-would-still-answer: END-3, END-10
@@ -111,29 +111,29 @@ nothing-begins-after-a-failure: END-10
     0: a b; 80: c; a: gives a1; b: 40 raises; c: 80 gives c1; source_ends_at 400;
     sink read 1, pause 240
 nothing-begins-after-a-cancellation: END-3, END-10
-    The result of a call that swallows its cancellation goes nowhere, and b is not called.
+    The result of a call that swallows its cancellation is dropped, and b is not called.
     unordered; capacity 1; 0: a b; a: outlives 80 a1, late none; b: 40 gives b1; cancel_at 40
 leaving-while-the-source-is-silent: END-11, END-5
     The next element is due in a minute; the consumer leaves at 80.
     0: a; 60000: b; a: 40 gives a1; cancel_at 80
 failing-while-the-source-is-silent: END-11, FAIL-2
-    A call fails at 40; the end of input is known after a minute.
+    A call fails at 40; the source ends after a minute.
     0: a; a: 40 raises; source_ends_at 60000
 leaving-while-all-clean-up: END-11, END-3
-    The call cleans up for 80 ms, closing the source takes 40, each hook 40.
+    The call cleans up for 80 ms, closing the source takes 40, and each hook takes 40.
     0: a; 60000: b; a: never with clean_up=80; hooks coroutine; hook_takes 40; close_takes 40;
     cancel_at 120
 program-ends-while-a-shielded-consumer-waits: END-22, FAIL-11
-    A call exits at 40; the consumer shields its read, to which nobody will give anything.
+    A call exits at 40, while the consumer waits in a shielded read that no result will end.
     0: a; a: 40 raises SystemExit; source_ends_at 400; shields
 program-ends-twice-in-one-instant: END-22
-    A call is interrupted as its deadline passes, and the handler exits; the consumer shields.
+    At its deadline a call raises KeyboardInterrupt, and its handler exits; the consumer shields.
     timeout 120; handled; 80: a; a: 120 raises KeyboardInterrupt, late raises SystemExit; shields
 cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20
     The consumer leaves at 80, and is cancelled at 120, while a call cleans up.
     0: a; 60000: b; a: never with clean_up=80; hooks plain; cancel_at 120; sink pause 80, leave
 cancelled-amid-results: END-5, END-20
-    A scope round the consumer is cancelled as the loop was blocked, and it need not wait.
+    A scope round the consumer is cancelled while the loop is blocked and results are ready.
     unordered; capacity 2; 0: a a a a a b 14*a; a: gives a1; b: gives b1 with blocks=40;
     cancel_at 40; cancel scope
 cancelled-while-all-is-closed: END-5, END-6
@@ -143,16 +143,16 @@ cancelled-while-the-function-is-closed: END-6
     The stream has failed; a scope round the consumer is cancelled while `close` waits.
     0: a; 60000: b; a: 40 raises; hooks coroutine; hook_takes 80; cancel_at 160; cancel scope
 open-that-raises: END-12
-    The function can't be opened.
+    `open` raises after 40 ms.
     0: a; hooks coroutine; hook_takes 40; hook_error open
 close-that-raises: END-13
-    The stream ends well, and then the function can't be closed.
+    The stream ends well, and then `close` of the function raises.
     0: a; a: 40 gives a1; hooks plain; hook_error close
 source-that-raises-on-closing: END-13, END-5
     The stream ends well, and closing its source raises.
     0: a; a: 40 gives a1; close_takes 40; close_error
 second-task-that-reads: END-14
-    While the consumer waits for the first element, another task asks for one, too.
+    While the consumer waits for the first element, another task tries to read, too.
     0: a b; a: 40 gives a1; b: 80 gives b1; sink intrude, read 1
 another-operator-beside: END-15
     A second operator of the same kind works on the same loop.
@@ -169,74 +169,74 @@ source-with-a-scope-read-to-its-end: END-16
     The source is a generator that holds a cancel scope round its yields.
     capacity 1; 0: a b; 80: c; a: 40 gives a1; source scope
 source-with-a-scope-left-early: END-16, END-5
-    The consumer leaves while the generator, with its scope, is waited for.
+    The consumer leaves while the operator waits for the generator, which holds its scope.
     0: a; 400: b; a: 40 gives a1; source scope; cancel_at 80
 source-with-a-scope-left-while-full: END-16, END-5
     The consumer leaves while a record waits for room, and the generator is at its yield.
     capacity 1; 0: a b c; a: never, late none; source scope; cancel_at 80
 source-that-is-no-iterator: END-5, END-17
-    The source is an iterable, whose iterator is another object.
+    The source is an iterable whose iterator is another object.
     0: a; 80: b; source iterable
 generator-that-cleans-up-while-it-is-waited-for: END-5, END-11
-    A generator that waits is closed by its cancelled read, which nothing cuts short on asyncio.
+    Cancelling its read closes a waiting generator; on asyncio nothing cuts its clean-up short.
     0: a; 60000: b; a: 40 gives a1; source generator; close_takes 80; sink read 1, pause 40, leave
 generator-that-waits-when-a-call-fails: END-5, FAIL-2
-    The same where nobody has left yet.
+    A call fails while the generator waits, and the consumer has not left yet.
     0: a; 60000: b; a: 40 raises; source generator; close_takes 80
 source-that-takes-its-time: END-17
-    Between two elements of a generator lie ten seconds.
+    The second element of a generator comes after ten seconds.
     0: a; 10000: b; a: 40 gives a1; source generator
 leaving-a-source-that-raises-on-closing: END-13
-    The consumer leaves early, and what closing the source raises comes out all the same.
+    The consumer leaves early, and the error of closing the source comes out all the same.
     0: a; 400: b; a: 40 gives a1; close_error; sink read 1, leave
 leaving-a-generator-that-raises-as-it-is-cancelled: END-13
-    What a cancelled read raises in place of its cancellation comes out, too.
+    The error that a cancelled read raises instead of its cancellation comes out, too.
     0: a; 400: b; a: 40 gives a1; source generator; close_error; sink read 1, leave
 the-body-raises: END-18, END-3, END-5
-    The consumer raises at 40 while a call runs; that error comes out when all is closed.
+    The consumer raises at 40 while a call runs; its error comes out when everything is closed.
     0: a b; a: 40 gives a1; b: 200 gives b1; hooks plain; sink read 1, raise
 the-body-raises-and-closing-does: END-18
-    What closing the source raises is no reason to forget why the context was left.
+    The consumer's error comes out, although closing the source raises, too.
     0: a; a: 40 gives a1; close_error; sink read 1, raise
 the-body-raises-and-close-does: END-18
-    What the function's close raises is a note on what the consumer has raised.
+    The error of `close` becomes a note on the consumer's error.
     0: a; a: 40 gives a1; hooks plain; hook_error close; sink read 1, raise
 close-behind-a-source-that-raises-on-closing: END-6, END-13
-    That the source can't be closed does not keep the function from being closed.
+    `close` of the function runs although closing the source raises.
     0: a; a: 40 gives a1; hooks plain; close_error
 a-failure-leaves-and-closing-raises: END-18
-    The consumer lets the error of its read out, and what closing raises is a note on it.
+    The consumer lets the error of its read out; the error of closing becomes a note on it.
     0: a; a: 40 raises; close_error; sink read 1, raise
 all-that-closes-raises: END-13
-    The source and the function raise on closing: one comes out, with a note of the other.
+    Closing the source and closing the function both raise: one error is a note on the other.
     0: a; a: 40 gives a1; hooks plain; hook_error close; close_error
 wrong-config: END-19
-    The operator is opened with a text in place of its `config`.
+    The caller opens the operator with a text in place of its `config`.
     0: a; hooks plain; wrong_argument config
 wrong-fn: END-19
-    The operator is opened with a text in place of its `fn`.
+    The caller opens the operator with a text in place of its `fn`.
     0: a; hooks plain; wrong_argument fn
 wrong-elements: END-19
-    The operator is opened with a text in place of its `elements`.
+    The caller opens the operator with a text in place of its `elements`.
     0: a; hooks plain; wrong_argument elements
 wrong-restore: END-19
-    The operator is opened with a text in place of its `restore`.
+    The caller opens the operator with a text in place of its `restore`.
     0: a; hooks plain; wrong_argument restore
 cancelled-while-a-shielded-consumer-waits: END-22
-    All is cancelled at 40; the consumer shields its read, and a has no result yet.
+    The consumer is cancelled at 40 in a shielded read, while a has no result yet.
     0: a; a: never with clean_up=40; cancel_at 40; shields
 nothing-happens-for-an-hour: END-23
-    The second element comes an hour after the first, and nothing is to be done meanwhile.
+    The second element comes an hour after the first, with no work in between.
     timeout 400; 0: a; 3600000: b; a b: 40 gives *1
 another-operator-before-in-order: END-15, END-6
-    Two operators stand in a row, and the hooks of the second run round all of its calls.
+    Two operators form a chain; the hooks of the second run before and after all of its calls.
     capacity 2; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks coroutine;
     hook_takes 40; company before
 leaving-with-finished-results: END-7, END-10 in both modes
-    b and c are finished, and d waits for room, when the consumer leaves: nothing more comes.
+    The consumer leaves when b and c are finished and d waits for room: nothing more comes.
     capacity 2; 0: a b c d; a b: 40 gives *1; c: gives c1; sink read 1, pause 80, leave
 leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14 in both modes
-    The same, while one record waits for its next attempt, which is due in ten seconds.
+    The consumer leaves while c is finished and b backs off for ten seconds: nothing more comes.
     capacity 3; retry initial=10000; 0: a b c; a: 40 gives a1; b: 40 raises; c: 80 gives c1;
     sink read 1, pause 80, leave
 """),

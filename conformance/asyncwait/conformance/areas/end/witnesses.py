@@ -6,7 +6,7 @@ WITNESSES = witnesses("""
 END-1: the stream ended while Record 'a' (input 0) was undecided
     plan: 0: a; a: 40 gives a1
     breaks: 0: waits, takes 0, calls a, end, #0 cancelled, ends finished
-    # a is decided when the stream ends, and has nothing to put out.
+    # a is decided when the stream ends, and has no results.
     plan: 0: a; a: 40 gives
     keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, ends finished
 END-2: the source has ended and everything came out, but the stream goes on
@@ -25,7 +25,7 @@ END-4: 1 timer is left
     keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, ends finished
 END-5: the operator is gone, and its source is not closed
     plan: 0: a; a: 40 gives
-    # It is closed, but only after the operator has said that it is gone.
+    # The operator closes the source only after it has reported its own end.
     breaks: 0: waits, takes 0, calls a, end; 40: #0 gives, closed, closes, ends finished
     keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed, ends finished
 END-6: a call ran before open or after close
@@ -43,7 +43,7 @@ END-7: after leaving, a further read raised ClosedResourceError
 END-8: nothing happens any more
     plan: timeout 80; 0: a; a: never
     breaks: 0: waits, takes 0, calls a, end; 2600: ends hung
-    # The call never answers either, but its deadline ends the leg.
+    # The call never answers, but its deadline ends the leg.
     keeps: 0: waits, takes 0, calls a, end; 80: #0 cancelled, ends failed CallTimedOut record=a
 END-9: Record 'a' (input 0) was lost with a wait that was given up at 40
     plan: 0: a; a: 40 gives a1; sink give_up 40
@@ -141,20 +141,20 @@ END-6: expected open, then close, got none
     plan: 0: a; a: 40 gives; hooks plain
     breaks: 0: takes 0, calls a, end, #0 gives, closes, closed, ends finished
 END-19: expected InvalidConfig, as `config` is a text, and the leg hung
-    # It was not given what the scenario says, so what it makes of it speaks of no other rule.
+    # The operator got another argument than the scenario says, so no other rule applies.
     plan: 0: a; hooks plain; wrong_argument config
     breaks: 0: waits, ends hung
 END-4: 1 task is left
-    # A task that was started before the refusal is one too many.
+    # The operator started the task before the refusal, and left it behind.
     plan: 0: a; wrong_argument fn
     breaks: 0: closed, ends failed InvalidConfig tasks_left=1
 END-17
-    # Even if whoever asks again after leaving waits for ever: that is for other rules.
+    # A further read after leaving waits for ever, which other rules judge.
     also: END-8
     plan: 0: a; sink leave
     keeps: 0: reads, left, misuse interrupted the read of the source, closes, closed; 80: ends hung
 END-7
-    # It was cancelled at 40, and leaves when its wait is over; an operator may work until then.
+    # The consumer is cancelled at 40, and leaves after its read; the operator may work until then.
     plan: 0: a; a: 80 raises; cancel_at 40; shields
     keeps: 0: takes 0, calls a, waits; 40: left, ends left after=raised_CallFailed;
         80: #0 raises, closes, closed
@@ -164,15 +164,15 @@ END-7: after leaving, a further read raised CallFailed
     breaks: 0: takes 0, calls a, waits; 40: left, ends left after=raised_CallFailed;
         80: #0 raises, closes, closed
 END-7
-    # The call raises at 40, when the consumer leaves, who learns it by reading once more.
+    # The call raises at 40, when the consumer leaves; a further read raises the error.
     plan: 0: a; a: 40 raises; source_ends_at 400; cancel_at 40
     keeps: 0: waits, takes 0, calls a; 40: #0 raises, left, ends left after=raised_CallFailed
 END-8
-    # Where a call never answers and has no deadline, waiting for ever is all there is to do.
+    # A call that never answers and has no deadline makes the operator wait for ever.
     plan: 0: a; a: never
     escapes: 0: waits, takes 0, calls a, end; 1000: ends hung
 END-13
-    # The operator has failed when its source is closed; what that raises is a note on it.
+    # The operator fails before its source is closed; the error of closing is a note on the failure.
     also: END-2 END-3 TIME-8
     plan: capacity 1; timeout 40; handled; 0: a b; a b: never with swallow, late gives; close_error
     keeps: 0: waits, takes 0, calls a; 40: asks a, #0 told, takes 1, calls b; 80: asks b, #1 told;

@@ -7,17 +7,17 @@ FAIL-1: expected the record Record 'a' in the error, got None
     plan: 0: a b; a b: 40 raises
     breaks: 0: waits, takes 0 1, calls a b;
         40: #0 raises, #1 raises, ends failed CallFailed cause=ValueError
-    # Either of the two may be named.
+    # The error may name either record.
     keeps: 0: waits, takes 0 1, calls a b;
         40: #0 raises, #1 raises, ends failed CallFailed record=b cause=ValueError
 FAIL-2: Record 'b' (input 1) failed, but the waiting consumer was not told
     # b fails at 40, a is undecided until 80.
     plan: 0: a b; a: 80 gives a1; b: 40 raises
-    # The failure waits for its turn behind a.
+    # The failure waits behind a.
     breaks: 0: waits, takes 0 1, calls a b; 40: #1 raises;
         80: #0 gives a1, out a1, ends failed CallFailed record=b cause=ValueError
     # Both have a result or an error at 40.
-    # In one instant, a1 may come out before.
+    # In one instant, a1 may come out before the failure.
     plan: 0: a b; a: 40 gives a1; b: 40 raises
     keeps: 0: waits, takes 0 1, calls a b;
         40: #1 raises, #0 gives a1, out a1, ends failed CallFailed record=b cause=ValueError
@@ -26,7 +26,7 @@ FAIL-3: Record 'a1' came out after the failure at 40
     # The consumer comes back at 80, takes a finished result and only then gets the error.
     breaks: 0: takes 0 1, calls a b, #0 gives a1; 40: #1 raises;
         80: waits, out a1, ends failed CallFailed record=b cause=ValueError
-    # It comes back in the very instant of the failure.
+    # The consumer comes back in the very instant of the failure.
     plan: 0: a b; a: gives a1; b: 40 raises; sink pause 40
     keeps: 0: takes 0 1, calls a b, #0 gives a1;
         40: #1 raises, waits, out a1, ends failed CallFailed record=b cause=ValueError
@@ -36,7 +36,7 @@ FAIL-4: Record 'b' failed first, the error names Record 'a'
     # The error of a is the first in the order of the input, and the second in time.
     breaks: 0: takes 0 1, calls a b; 40: #1 raises; 120: #0 raises;
         200: waits, ends failed CallFailed record=a cause=ValueError
-    # A sound operator does not let a come so far.
+    # A correct operator cancels a before it raises.
     keeps: 0: takes 0 1, calls a b; 40: #1 raises, #0 cancelled;
         200: waits, ends failed CallFailed record=b cause=ValueError
 FAIL-5: expected CallFailed, the leg finished
@@ -47,7 +47,7 @@ FAIL-5: expected CallFailed, the leg finished
         40: #0 raises, ends failed CallFailed record=a cause=StopAsyncIteration
 FAIL-6: after leaving, a further read raised CallFailed, not the same error
     plan: 0: a b; a: 80 gives a1; b: 40 raises
-    # The error is there again, but it is a copy.
+    # A further read raises the error again, but as a copy.
     breaks: 0: waits, takes 0 1, calls a b; 40: #1 raises, #0 cancelled,
         ends failed CallFailed record=b cause=ValueError again=same after=raised_CallFailed
     keeps: 0: waits, takes 0 1, calls a b; 40: #1 raises, #0 cancelled,
@@ -57,7 +57,7 @@ FAIL-7: the source's error came before Record 'a' (input 0)
     # a is still undecided when the error of the source comes out.
     breaks: 0: waits, takes 0, calls a, takes 1, out |1(a), end raised, #0 cancelled,
         ends failed PlannedSourceError unchanged
-    # It is decided, and has no results.
+    # a is decided, and has no results.
     keeps: 0: waits, takes 0, calls a, takes 1, out |1(a), end raised;
         40: #0 gives, ends failed PlannedSourceError unchanged
 FAIL-8: nothing failed that explains CallTimedOut: no result
@@ -75,7 +75,7 @@ FAIL-9: expected the plain error, got 2 sub-exceptions
         40: #0 raises, #1 raises, ends failed CallFailed record=b cause=ValueError
 FAIL-10: expected ValueError as the cause, got InvalidStateError
     plan: 0: a b; a: 80 gives a1; b: 40 raises
-    # What the user sees is an error of the operator's own machinery.
+    # The user sees an error of the operator's internals.
     breaks: 0: waits, takes 0 1, calls a b;
         40: #1 raises, #0 cancelled, ends failed CallFailed record=b cause=InvalidStateError
     # Python itself makes a RuntimeError of a StopIteration that leaves a coroutine.
@@ -88,7 +88,7 @@ FAIL-11: expected KeyboardInterrupt to end the loop, the leg failed CallFailed
         40: #0 raises, closes, ends failed CallFailed record=a cause=KeyboardInterrupt
     keeps: 0: waits, takes 0, calls a; 40: #0 raises, closes, ends interrupted KeyboardInterrupt
 FAIL-12: the leg failed with CallFailed, for no other reason
-    # a ends at 40, and somebody cancels the task of its call at 80.
+    # a ends at 40, and other code cancels the task of its call at 80.
     plan: 0: a b; a: 40 gives a1 with after_end=40; b: 120 gives b1
     breaks: 0: waits, takes 0 1, calls a b; 40: #0 gives a1, out a1, waits;
         80: #1 cancelled, ends failed CallFailed record=b cause=CancelledError
@@ -107,13 +107,13 @@ FAIL-1: expected CallFailed for Record 'a', and the stream just ended
     plan: 0: a; a: 40 raises
     breaks: 0: waits, takes 0, calls a; 40: #0 raises, ends finished
 FAIL-11
-    # Both calls raise at 40; when one has failed the operator, nobody asks the other any more.
+    # Both calls raise at 40; when b has failed the operator, it does not call the supplier of a.
     plan: form callback; 0: a b; a: 40 raises KeyboardInterrupt with supplied; b: 40 raises
     escapes: 0: waits, takes 0 1, calls a b;
         40: #1 raises, #0 raises, ends failed CallFailed record=b cause=ValueError attempts=1
 FAIL-11
-    # A thread that nobody waits for ends the program unheard when all is closed.
-    # Its record was over at 40 and it was not cancelled; at 80 it ends the program.
+    # The operator does not wait for a thread, whose SystemExit is lost when everything is closed.
+    # The record of the thread is late at 40, the call is not cancelled, and it exits at 80.
     also: END-3 TIME-5
     plan: timeout 40; 0: a; a: 80 raises SystemExit; close_takes 40
     escapes: 0: waits, takes 0, calls a; 40: ends failed CallTimedOut record=a;
@@ -124,8 +124,8 @@ FAIL-11: expected SystemExit to end the loop, the leg failed CallTimedOut
     breaks: 0: waits, takes 0, calls a; 40: ends failed CallTimedOut record=a; 80: #0 raises;
         120: closes, closed
 FAIL-10
-    # Where the handler raised nothing, the operator may say that time was up.
-    # The deadline passes, and the operator says why.
+    # If the handler raised nothing, the cause may be a TimeoutError.
+    # The handler raises at the deadline, and its error is the cause.
     plan: timeout 80; handled; 0: a; a: never, late raises
     keeps: 0: waits, takes 0, calls a;
         80: asks a, #0 cancelled, ends failed CallTimedOut record=a cause=ValueError

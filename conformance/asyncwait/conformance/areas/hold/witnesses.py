@@ -34,7 +34,7 @@ HOLD-5: Record 'b' is finished and not in the snapshot
 
 NEAR_MISSES = near_misses("""
 HOLD-4
-    # What is read ahead behind what was restored waits for room; a second is too much.
+    # One element read ahead waits for room behind the restored records; a second is too much.
     plan: capacity 1; max_held 1; restore |1(a+b); 0: c d; a: never
     escapes: 0: waits, calls a, takes 0; 20: ends left
 HOLD-4: Record 'd' (input 1) was taken though Record 'b' (restored) waits for room

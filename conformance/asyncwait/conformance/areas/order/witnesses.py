@@ -28,22 +28,22 @@ ORD-5: Record 'a' (input 1) was never called
 
 NEAR_MISSES = near_misses("""
 ORD-4: Record 'b' (input 1) was called before Record 'a' (input 0)
-    # A call in front of one that never starts is out of order, in an unfinished leg too.
+    # A call before the call of an earlier record is out of order, in an unfinished leg, too.
     plan: 0: a b
     breaks: 0: takes 0 1, calls b; 40: ends crashed
 ORD-4
     # The last records of a leg may wait for their calls for ever.
     escapes: 0: takes 0 1, calls a; 40: ends crashed
 ORD-5: call 1 of 'a' belongs to no record
-    # There are two calls of a, and one record a.
+    # The run has two calls of a, and one record a.
     breaks: 0: waits, takes 0 1, calls a a b, #0 gives a, #1 gives a, #2 gives b, out a b
 ORD-5: call 1 of 'a' belongs to no record
-    # The second call is told to be for a record beyond the last.
+    # The second call names a record beyond the last.
     plan: retry; 0: a; a: gives a1
     breaks: 0: waits, takes 0, calls a#0, #0 gives a1, calls a#1, out a1
 ORD-3
-    # Of two equal records the second gives, in time, what the handler would have given for the
-    # first; at the deadline of that one the consumer is gone.
+    # The second of two equal records gives in time the result that the handler would give for the
+    # first; the consumer has left at the deadline of the first record.
     plan: unordered; timeout 60; handled; 0: a@1 a@1; a: never, 40 gives late, late gives late;
         cancel_at 60
     keeps: 0: takes 0 1, calls a a; 40: #1 gives late, waits, out late@1; 60: #0 cancelled,

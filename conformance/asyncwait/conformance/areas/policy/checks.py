@@ -37,7 +37,7 @@ def the_failure_handler_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
     for item in leg.records:
         asked = requests.get(item, ())
         if item.failure and not asked and _must_have_asked(leg, item):
-            yield f"{item} failed with {item.failure}, nobody was asked", leg.end_at
+            yield f"{item} failed with {item.failure}, the handler was not asked", leg.end_at
         elif item.failure and len(asked) > 1:
             yield f"the failure handler was asked about {item} again", asked[1][1].at
         elif item.failure and asked:

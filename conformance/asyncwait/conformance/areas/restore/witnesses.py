@@ -15,19 +15,19 @@ REST-2: Record 'a' (restored) timed out at 80, its call began at 40
     breaks: 0: waits, calls a; 40: calls a;
         80: asks a, #0 cancelled, out a-late, asks a, #1 cancelled, out a-late;
         120: end, ends finished
-    # The error at 80 is that of the first, though it is equal to the second.
+    # The error at 80 belongs to the first record, although it is equal to the second record.
     plan: capacity 1; timeout 80; restore |1(a+a); a: never
     keeps: 0: waits, calls a;
         80: #0 cancelled, calls a, #1 cancelled, ends failed CallTimedOut record=a
 REST-3: Watermark(timestamp=9) was not stored: it came out before
     plan: restore |1(~9); 0: ~9
-    # The one that was stored and the one that is read make two.
+    # The stored watermark and the watermark of the source make two.
     breaks: 0: waits, takes 0, out ~9 ~9 ~9
     keeps: 0: waits, takes 0, out ~9 ~9
 REST-4: 3 restored calls, capacity 2
     plan: capacity 2; restore |1(a+a+a); a: 40 gives
     breaks: 0: waits, calls a a a; 40: #0 gives, #1 gives, #2 gives
-    # In one instant, three calls; but the first is over when the third begins.
+    # Three calls begin in one instant, but the first is over when the third begins.
     plan: capacity 2; restore |1(a+a+a); a: gives, 40 gives
     keeps: 0: waits, calls a a, #0 gives, calls a; 40: #1 gives, #2 gives
 REST-5: Record 'a' has no output in any leg
@@ -47,17 +47,17 @@ REST-6: Record 'a' has outputs in two legs
     breaks: 0: waits, takes 0, calls a; 40: #0 gives a1, takes 1, out a1 |1(a);
         80: left, ends crashed; then 0: waits, calls a;
         40: #0 gives a1, out a1, end, ends finished first_index=2 restored=|1(a)
-    # a1 came out twice, but the first time behind the snapshot: that one is dropped.
+    # a1 came out twice, but the first output came behind the snapshot and is dropped.
     keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, takes 1, out |1(a) a1;
         80: left, ends crashed; then 0: waits, calls a;
         40: #0 gives a1, out a1, end, ends finished first_index=2 restored=|1(a)
 REST-7: Record 'a1' came out behind something later
     plan: 0: a b ^1; a b: 120 gives *1; crashes 80
-    # The snapshot has lost the order, and so the second leg is in order by itself.
+    # The snapshot has lost the order, and the second leg keeps the order of the snapshot.
     breaks: 0: waits, takes 0 1 2, calls a b, out |1(b+a); 80: left, ends crashed;
         then 0: waits, calls b a, end;
         120: #0 gives b1, #1 gives a1, out b1 a1, ends finished first_index=3 restored=|1(b+a)
-    # Unordered, b may come out first.
+    # In unordered mode b may come out first.
     plan: unordered; 0: a b ^1; a b: 120 gives *1; crashes 80
     keeps: 0: waits, takes 0 1 2, calls a b, out |1(a+b); 80: left, ends crashed;
         then 0: waits, calls a b, end;
@@ -66,7 +66,7 @@ REST-7: Record 'a1' came out behind something later
 
 NEAR_MISSES = near_misses("""
 REST-7
-    # Of three equal records one came out, one was silent, and the one behind is restored.
+    # Of three equal records the first came out, the second was silent, and the third is restored.
     plan: 0: a a ~9 a ^1; a: gives a1, gives, 120 gives a1; source_ends_at 120; crashes 80
     keeps: 0: waits, takes 0 1 2, calls a a, #0 gives a1, #1 gives, out a1 ~9, takes 3 4, calls a,
         out |1(a); 80: left, #2 cancelled, ends crashed;

@@ -53,7 +53,7 @@ RES-9: Record 'reused' came out: a list of results was read too late
 
 NEAR_MISSES = near_misses("""
 RES-2: Record 'b' (input 1) is held up behind Record 'a' (input 0), which has no results
-    # The record behind a silent one is not called though there is room.
+    # The record behind a silent record is not called, though the operator has room.
     also: CAP-4 END-8
     plan: capacity 1; 0: a b; a: 40 gives
     breaks: 0: waits, takes 0 1, calls a; 40: #0 gives; 400: ends hung
@@ -65,17 +65,17 @@ RES-3: expected InvalidResult, got CallFailed: the call failed
 RES-3: expected the record Record 'a' in the error, got Record 'b'
     breaks: 0: waits, takes 0 1, calls a, #0 misreturns, ends failed InvalidResult record=b
 RES-4: a second completion failed Record 'a' (input 0)
-    # The first completion has decided it, so nothing can be wrong with it any more.
+    # The first completion has decided the record, which can't fail any more.
     also: FAIL-10 FAIL-8
     plan: form callback; 0: a a; a: gives a1 with twice, raises
     breaks: 0: waits, takes 0, calls a, #0 gives a1, ends failed CallFailed record=a
 RES-4
-    # The error names a record; which of two equal ones it was, it can't tell.
+    # The error names a record, but can't tell which of two equal records it was.
     also: FAIL-10
     keeps: 0: waits, takes 0 1, calls a, #0 gives a1, calls a, #1 raises,
         ends failed CallFailed record=a
 RES-6: Record 'x' came out of a collection that broke
-    # What a broken collection of a timeout handler gave first must not come out either.
+    # The first item of a timeout handler's broken collection must not come out either.
     also: ELEM-3 FAIL-10
     plan: timeout 40; handled; 0: a; a: never, late misreturns broken
     breaks: 0: waits, takes 0, calls a;

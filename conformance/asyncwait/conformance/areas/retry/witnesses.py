@@ -4,7 +4,7 @@ from asyncwait.conformance.evidence import near_misses, witnesses
 
 WITNESSES = witnesses("""
 RETRY-1: Record 'a' (input 0) was not called again when its back-off was over
-    # Fails at 40, and is called again at 80.
+    # a fails at 40, and is called again at 80.
     plan: retry; 0: a; a: 40 raises, gives a1
     breaks: 0: waits, takes 0, calls a, end; 40: #0 raises; 1000: ends hung
     keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
@@ -21,7 +21,7 @@ RETRY-3: call 1 of Record 'a' (input 0) begins before 80
 RETRY-4: call 1 of Record 'a' (input 0) was to begin at 80
     plan: retry; 0: a; a: 40 raises, gives a1
     breaks: 0: waits, takes 0, calls a; 40: #0 raises; 120: calls a, #1 gives a1, out a1
-    # The same while the consumer pauses: an operator may rest as long.
+    # The consumer pauses until 120, and the operator may rest as long.
     plan: retry; 0: a; a: 40 raises, gives a1; sink pause 120
     keeps: 0: takes 0, calls a; 40: #0 raises; 120: waits, calls a, #1 gives a1, out a1
 RETRY-5: call 1 of Record 'a' (input 0) begins at 80, not after 120 ms
@@ -114,7 +114,7 @@ RETRY-21: on_error about ValueError('planned') was asked a second time
 
 NEAR_MISSES = near_misses("""
 RETRY-13: a predicate raised, and the leg failed with CallFailed
-    # The leg fails with the call's own error, and nobody learns what the predicate raised.
+    # The leg fails with the call's own error, and the error of the predicate is lost.
     also: FAIL-10
     plan: retry on_error=breaks; 0: a; a: 40 raises
     breaks: 0: waits, takes 0, calls a;
@@ -124,7 +124,7 @@ RETRY-12: call 0 of Record 'a' (input 0) was cancelled early
     plan: retry attempt_timeout=80; 0: a; a: never, gives a1
     breaks: 0: waits, takes 0, calls a; 40: #0 cancelled; 120: calls a, #1 gives a1, out a1
 RETRY-10: call 1 of Record 'a' (input 0) began, call 0 ran
-    # What begins before there is a reason for it is no attempt; the one at 80 is the second.
+    # A call without a reason is no attempt; the call at 80 is the second attempt.
     also: ORD-5 RETRY-2
     plan: retry max_attempts=2; 0: a; a: 40 raises
     breaks: 0: waits, takes 0, calls a; 20: calls a; 40: #0 raises; 60: #1 raises; 80: calls a;

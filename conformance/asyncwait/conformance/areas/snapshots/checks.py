@@ -33,7 +33,7 @@ def each_barrier_becomes_one_snapshot(leg: LegHistory) -> Iterator[Finding]:
         checkpoint = snapshot.checkpoint_id
         seen[checkpoint] += 1
         if snapshot.barrier is None and checkpoint not in asked:
-            yield f"snapshot {checkpoint} was asked for by nobody", snapshot.at
+            yield f"snapshot {checkpoint} has no barrier and no request", snapshot.at
         elif seen[checkpoint] > 1:
             yield f"snapshot {checkpoint} came out twice", snapshot.at
         else:

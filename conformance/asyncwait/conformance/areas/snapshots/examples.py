@@ -4,31 +4,31 @@ from asyncwait.conformance.evidence import examples
 
 EXAMPLES = examples("""
 snapshot-holds-running-and-finished: SNAP-1, SNAP-2, SNAP-3, SNAP-4, SNAP-5
-    At the barrier a runs and b is finished behind it: both are in flight, with key and time.
+    At the barrier a runs and b is finished: the snapshot holds both, with keys and timestamps.
     0: a@5/k b@6; 80: ^1 c@7; a: 160 gives a1; b: 40 gives b1; c: gives c1
 snapshot-without-what-came-out: SNAP-2, SNAP-3, SNAP-5
     In unordered mode b has come out before the barrier, so only a is stored.
     unordered; 0: a b; 80: ^1; a: 160 gives a1; b: 40 gives b1
 snapshot-with-records-that-hundreds-have-overtaken: SNAP-2, SNAP-3
-    The two that were first are in flight still, and of those that came behind them none is.
+    The first two records are still in flight, and all records that came behind them are out.
     unordered; capacity 3; 0: a a 200*b; 40: ^1; a: 80 gives a1; b: gives b1
 snapshot-with-equal-records: SNAP-2, SNAP-3
-    Three equal records, one of which has come out, are two in the snapshot.
+    Of three equal records one has come out, and the snapshot holds two.
     capacity 3; 0: a; 80: a a ^1; a: 40 gives a1
 snapshot-with-watermark-and-status: SNAP-2, SNAP-3, SNAP-4
-    The watermark that came out is gone; what waits behind a record is stored in its place.
+    The watermark that came out is not stored; elements behind the record are stored in place.
     0: ~1 a@5 ~9 ~idle !3 ^1; a: 80 gives a1
 snapshot-in-input-order: SNAP-2, SNAP-4
-    Calls finish in the opposite order and nobody reads; the snapshot is in input order.
+    Calls finish in reverse while the consumer is away; the snapshot is in input order.
     unordered; 0: a b c; 160: ^1; a: 120 gives a1; b: 80 gives b1; c: 40 gives c1; sink pause 200
 snapshot-of-nothing: SNAP-1, SNAP-3
-    Barriers are answered when nothing is in flight too, each by a snapshot of its own.
+    Barriers are answered when nothing is in flight, too, each with a snapshot of its own.
     0: ^1 ^2 a ^3
 snapshots-that-nobody-has-taken-yet: SNAP-1, SNAP-2
-    The consumer comes back at 160: both barriers still have a snapshot of their own.
+    The consumer comes back at 160, and each of the two barriers has a snapshot of its own.
     0: a; 40: ^1; 80: b ^2; a: 200 gives a1; b: 40 gives b1; sink pause 160
 snapshot-at-a-full-queue: SNAP-1, SNAP-2, SNAP-5
-    There is no room left, and the barrier needs none.
+    No room is left, and the barrier needs no room.
     capacity 2; 0: a b ^1; 40: ^2; a b: 160 gives *1
 barrier-behind-a-record-that-waits: SNAP-2, SNAP-5
     The barrier is answered as soon as b is admitted, not when b is done.
@@ -37,62 +37,62 @@ snapshot-while-calls-never-answer: SNAP-2, SNAP-5
     Only their deadline at 400 ends these calls; both snapshots come at 40.
     timeout 400; handled; 0: a b; 40: ^1 ^2; a b: never, late gives *-late
 snapshot-behind-the-rest-of-a-record: SNAP-3, SNAP-6
-    The consumer has one of three results when the barrier is read: the other two come first.
+    The barrier is read when one of three results is out: the other two come before the snapshot.
     0: a b; 80: ^1; a: 40 gives a1 a2 a3; b: 160 gives b1; sink read 1, pause 120
 snapshot-on-demand-behind-the-rest-of-a-record: SNAP-6, SNAP-8
-    A request does not tear a record apart either.
+    A requested snapshot does not come between two results of a record either.
     unordered; 0: a b; a: 40 gives a1 a2 a3; b: 160 gives b1; requests 80 7; sink read 1, pause 120
 snapshot-before-what-is-behind-its-barrier: SNAP-7
-    When the consumer comes back c is finished, but it stands behind the barrier.
+    When the consumer comes back, c is finished, but comes behind the snapshot of the barrier.
     unordered; 0: a b; 40: ^1 c; a: 200 gives a1; b: 80 gives b1; c: gives c1; sink pause 120
 snapshot-before-an-equal-record: SNAP-2, SNAP-3, SNAP-7
     One of two equal records stands before the barrier and one behind it.
     unordered; 0: b a ^1 a; a: 80 gives a1; b: 40 gives b1
 snapshot-before-a-watermark-behind-it: SNAP-5, SNAP-7
-    A watermark that could come out at once still stays behind its barrier's snapshot.
+    A watermark behind a barrier could come out at once, and still stays behind the snapshot.
     0: ^1 ~9; 40: a ^2 ~19; a: 80 gives a1
 snapshot-on-demand-when-full: SNAP-2, SNAP-3, SNAP-4, SNAP-8, SNAP-9
-    The record that waits for room is stored as well; two elements were read.
+    The snapshot also stores the record that waits for room; two elements were read.
     capacity 1; 0: a b c; a: 120 gives a1; b c: 40 gives *1; requests 40 7
 snapshot-on-demand-overtakes-results: SNAP-2, SNAP-8
-    It is the next output, in front of results that were there before the request.
+    The requested snapshot is the next output, before results that were ready at the request.
     unordered; 0: a b; a: 40 gives a1; b: 200 gives b1; requests 80 7; sink pause 120
 snapshot-on-demand-counts-what-was-read: SNAP-3, SNAP-9
-    Watermarks, markers and barriers have been read, too; one that came later has not.
+    Watermarks, markers and barriers count as read; the record that came later does not.
     0: ~1 !3 ^1 a@5; 120: b@6; a: 160 gives a1; requests 80 7
 snapshot-on-demand-beside-what-is-no-element: SNAP-9
-    The source gives None, which fails the operator when a is out; it was not read.
+    The source gives None, which fails the operator when a is out, and does not count as read.
     0: a; a: 80 gives a1; source_error no-element; requests 40 7
 snapshot-on-demand-after-restoring: SNAP-2, SNAP-9
-    Stored elements were not read from the source, but they are in flight, admitted or not.
+    Restored elements do not count as read, but are in flight, whether admitted or not.
     capacity 1; restore |3(a@5+b@6); 0: c; a b: 80 gives *1; requests 40 7, 120 8
 snapshot-on-demand-next-to-a-barrier: SNAP-1, SNAP-5, SNAP-8, SNAP-9
-    Both snapshots come, each by its own id.
+    The snapshots of the barrier and of both requests come out, each with its own id.
     0: a; 80: ^1; a: 160 gives a1; requests 40 7, 120 8
 snapshot-as-barrier: SNAP-1, SNAP-5, SNAP-10
-    A snapshot that comes in is a barrier, and is carried along as upstream.
+    An incoming snapshot is a barrier, and the outgoing snapshot carries it as upstream.
     0: a |1(x@5+~9)<|1 b; a: 80 gives a1; b: 40 gives b1
 snapshot-of-a-chain-of-four-as-barrier: SNAP-10, SNAP-1
-    The snapshot that comes in carries three others, each with elements of its own, whole.
+    The incoming snapshot carries three others, each with its own elements, and stays whole.
     0: a |1(z@5+~9)<|1(y@5+~9)<|1(x@5+~9)<|1(w@5+~9); a: 80 gives a1
 requests-one-after-the-other: SNAP-11, SNAP-8
-    Three snapshots are asked for while the consumer is away.
+    Three snapshots are requested while the consumer is away.
     0: a b; a: 200 gives a1; b: 40 gives b1; requests 40 99, 80 98, 120 97; sink pause 160
 snapshot-with-fences-among-records: SNAP-2, SNAP-4
-    Fences stand in the snapshot between the records between which they stood.
+    The snapshot holds each fence between the records between which it was read.
     capacity 8; 0: a@5 ~5 b@6 ~idle a@7 ^1; a: 80 gives a1; b: 40 gives b1
 snapshot-of-what-is-finished-behind-a-fence: SNAP-2, SNAP-4
-    Behind the watermark c is finished before b; the snapshot holds them as they were read.
+    Behind the watermark c finishes before b; the snapshot holds both in input order.
     unordered; 0: a ~1 b c; 80: ^1; a: 160 gives a1; b: 120 gives b1; c: 40 gives c1
 snapshot-of-many: SNAP-2, SNAP-4
-    Eighteen records are in flight, and all of them are stored.
+    The snapshot stores all eighteen records in flight.
     capacity 32;
     0: a@0 a@1 a@2 a@3 a@4 a@5 a@6 a@7 a@8 a@9 a@10 a@11 a@12 a@13 a@14 a@15 a@16 a@17 ^1;
     a: 80 gives a1
 snapshot-of-number-zero: SNAP-1, SNAP-2
-    Zero, and what is below it, are numbers of checkpoints like any other.
+    Zero and negative numbers are ids of checkpoints like any other number.
     0: a ^0; 40: ^-1; a: 80 gives a1; sink pause 120
 barriers-round-a-snapshot-as-barrier: SNAP-10, SNAP-1
-    What a snapshot carried along is not carried by the snapshot of the next plain barrier.
+    The snapshot of barrier 2 carries the incoming snapshot; the snapshot of barrier 3 does not.
     0: a ^1 |2(x@5) ^3; a: 80 gives a1
 """)

@@ -10,10 +10,10 @@ SNAP-1: snapshot 1 came out twice
     keeps: 0: waits, takes 0 1, calls a, out |1(a), end; 40: #0 gives a1, out a1, ends finished
 SNAP-2: Record 'a' is in flight and not in the snapshot
     plan: 0: a a ^1; a: 40 gives a1
-    # Two equal records are two.
+    # Two equal records count as two.
     breaks: 0: waits, takes 0 1 2, calls a a, out |1(a), end;
         40: #0 gives a1, #1 gives a1, out a1 a1, ends finished
-    # One of them came out before the snapshot, in the same instant.
+    # The first record came out before the snapshot, in the same instant.
     plan: unordered; 0: a a ^1; a: gives a1, 40 gives a1
     keeps: 0: waits, takes 0 1 2, calls a a, #0 gives a1, out a1 |1(a), end;
         40: #1 gives a1, out a1, ends finished
@@ -51,7 +51,7 @@ SNAP-6: Snapshot(checkpoint_id=1, in_flight=(), read=None, upstream=None) came b
         120: waits, out a2 |1, ends finished
 SNAP-7: Record 'a' (input 2) came out before snapshot 1
     plan: unordered; 0: a ^1 a; a: 40 gives a1, gives a1
-    # Of two equal records the one behind the barrier is done at once, the one before it later.
+    # Of two equal records, the second, behind the barrier, is done at once, and the first later.
     breaks: 0: waits, takes 0 1 2, calls a a, #1 gives a1, out a1 |1(a), end;
         40: #0 gives a1, out a1, ends finished
     keeps: 0: waits, takes 0 1 2, calls a a, #1 gives a1, out |1(a) a1, end;
@@ -71,7 +71,7 @@ SNAP-9: expected read between 1 and 2, got 0
     # The watermark was read long before the request.
     breaks: 0: waits, takes 0, out ~9; 40: takes 1, calls a, wants 7, out |7=0, end;
         80: #0 gives a1, out a1, ends finished
-    # The record came in the very instant of the request, which need not have seen it.
+    # The record came in the very instant of the request, and need not count as read.
     keeps: 0: waits, takes 0, out ~9; 40: takes 1, calls a, wants 7, out |7=1, end;
         80: #0 gives a1, out a1, ends finished
 SNAP-10: expected upstream Snapshot(checkpoint_id=1, in_flight=(Record(value='x', timestamp=None,

@@ -4,7 +4,7 @@ from asyncwait.conformance.evidence import near_misses, witnesses
 
 WITNESSES = witnesses("""
 STAT-1: in_flight is 3, expected 2
-    # Both are called at once, b is answered first, and the figures are read in between.
+    # a and b are called at once, b answers first, and the figures are read in between.
     plan: 0: a ~1 b; a: 80 gives a1; b: 40 gives b1; figures_at 60
     breaks: 0: waits, takes 0 1 2, calls a b; 40: #1 gives b1;
         60: figures in_flight=3 held=1 calls=2 max_in_flight=2 max_held=1 oldest=60;
@@ -65,7 +65,7 @@ STAT-8: abandoned is 0, expected 1
         120: figures calls=1 timeouts=1 abandoned=1 max_in_flight=1; 240: #0 gives a1;
         300: end, ends finished abandoned=1
 STAT-9: max_in_flight is 2, expected 1
-    # One record after the other; the figures are read when each is decided and gone.
+    # The records come one after the other; at the last reading both are out.
     plan: 0: a; 100: b; a: 80 gives a1; b: 40 gives b1; source_ends_at 160; figures_at 20 160
     breaks: 0: waits, takes 0, calls a; 20: figures in_flight=1 calls=1 max_in_flight=1 oldest=20;
         80: #0 gives a1, out a1; 100: takes 1, calls b; 140: #1 gives b1, out b1;
@@ -94,8 +94,8 @@ STAT-11: in_flight is 1 after the end
 
 NEAR_MISSES = near_misses("""
 STAT-3
-    # What happens in the instant of a reading may count or not: it may have been known.
-    # One record, called at 0 and answered at 40, while the consumer pauses until 80.
+    # An event in the instant of a reading may count or not.
+    # The record is called at 0 and answered at 40, while the consumer pauses until 80.
     plan: 0: a; a: 40 gives a1; b: 40 gives; figures_at 40; sink pause 80
     keeps: 0: takes 0, calls a;
         40: figures in_flight=1 calls=1 max_in_flight=1 oldest=40, #0 gives a1; 80: waits, out a1
@@ -104,7 +104,7 @@ STAT-3
         40: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=40, #0 gives a1;
         80: waits, out a1
 STAT-3: held is 1, expected 0
-    # In another instant it counts if it was before, and else does not.
+    # An event before the instant of the reading counts, and a later event does not.
     also: STAT-9
     plan: 0: a; a: 40 gives a1; b: 40 gives; figures_at 20; sink pause 80
     breaks: 0: takes 0, calls a;
@@ -116,7 +116,7 @@ STAT-3: held is 0, expected 1
         60: figures in_flight=1 calls=1 max_in_flight=1 oldest=60; 80: waits, out a1
 STAT-1
     # A record without results may leave from its decision on, until the consumer has waited.
-    # A record without results, decided at 40; the consumer waits from 80 on.
+    # The record without results is decided at 40; the consumer waits from 80 on.
     plan: 0: b; a: 40 gives a1; b: 40 gives; source_ends_at 160; figures_at 60; sink pause 80
     keeps: 0: takes 0, calls b; 40: #0 gives;
         60: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=60; 80: waits;
@@ -139,7 +139,7 @@ STAT-10: oldest is 120 ms, expected 0: nothing is in flight
         120: figures in_flight=1 held=1 calls=1 max_in_flight=1 max_held=1 oldest=120;
         160: end, ends finished
 STAT-2
-    # That a watermark takes a slot is no must.
+    # A watermark may take a slot or not.
     # A watermark is read behind a record that takes all room.
     plan: capacity 1; 0: a ~1; a: 40 gives a1; b: 40 gives; figures_at 20
     keeps: 0: waits, takes 0 1, calls a; 20: figures in_flight=1 calls=1 max_in_flight=1 oldest=20;

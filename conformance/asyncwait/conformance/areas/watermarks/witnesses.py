@@ -36,27 +36,27 @@ WM-7: WatermarkStatus(idle=True) (input 0) is next, but the waiting consumer did
 
 NEAR_MISSES = near_misses("""
 WM-2: Record 'b' (input 2) came out before Watermark(timestamp=5) (input 1)
-    # That the watermark might have come later is no excuse.
+    # The record is out of order, although the watermark might have come later.
     also: WM-4
     plan: unordered; 0: a ~5 b
     breaks: 0: waits, takes 0 1 2, calls a b, #0 gives a, #1 gives b, out a b; 40: ends crashed
 WM-1: Watermark(timestamp=5) (input 1) came out before Record 'a' (input 0) was out
-    # Being decided is not enough: its results have to be out.
+    # A decided record is not enough: its results have to be out.
     breaks: 0: waits, takes 0 1 2, calls a b, #0 gives a, #1 gives b, out ~5 a b
 WM-3: expected Watermark(timestamp=5) (input 1), got Watermark(timestamp=7)
-    # A leg need not come to its end for that.
+    # The check needs no finished leg.
     also: WM-4
     plan: 0: ~5 ~5 ~7
     breaks: 0: waits, takes 0 1 2, out ~5 ~7; 40: ends crashed
 WM-3: Watermark(timestamp=6) came out once more than it went in
-    # A watermark that was not read is none to pass on.
+    # The operator may not pass on a watermark that it did not read.
     breaks: 0: waits, takes 0, out ~5 ~6
 WM-5: Watermark(timestamp=5) (input 1) came out before WatermarkStatus(idle=True) (input 0)
     # Statuses and watermarks are fences for each other, in both directions.
     plan: 0: ~idle ~5
     breaks: 0: waits, takes 0 1, out ~5 ~idle
 WM-5: Watermark(timestamp=5) (input 2) came out before WatermarkStatus(idle=True) (input 0)
-    # Behind the status stand a record that is not out and a watermark that is.
+    # Behind the status, the record is not out, and the watermark is out.
     also: CAP-4 WM-1
     plan: unordered; 0: ~idle a ~5
     breaks: 0: waits, takes 0 1 2, out ~5 ~idle; 40: ends crashed
