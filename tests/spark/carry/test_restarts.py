@@ -196,6 +196,25 @@ def test_a_trigger_that_reaches_no_end_is_refused_by_name(orders: Orders, trigge
 
 
 @pytest.mark.timeout(400)
+def test_drain_counts_what_a_begun_micro_batch_brings_out(orders: Orders) -> None:
+    from asyncwait.backends.spark.carry._drain import _Stopped
+
+    orders.feed()
+    orders.run(KEYS)
+    orders.goes.touch()
+    stopped, finished = _Stopped(orders.writer(), str(orders.kept)), 0
+    stopped.settle()
+    while not finished:
+        stopped.begin()
+        stopped.play()
+        finished = sum(len(lane.finished) for each in stopped.lanes() for lane in each.lanes)
+    stopped.begin()
+
+    assert drain(orders.writer(), str(orders.kept)) == KEYS
+    assert sorted(row["id"] for row in orders.found()) == [*range(KEYS)]
+
+
+@pytest.mark.timeout(400)
 def test_a_drained_stream_has_read_nothing_new_and_may_change(
     orders: Orders, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from asyncwait.backends.spark.carry._reading import (
     CheckpointRead,
     CheckpointUnreadable,
+    LaneRead,
     last_of,
     operators_of,
     read_checkpoint,
@@ -53,9 +54,10 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
     """
     stopped = _Stopped(writer, checkpoint)
-    stopped.settle()
+    came = stopped.settle()
     held = stopped.lanes()
-    first = left = _count(held)
+    left = _count(held)
+    first = came + left
     rest = 0.0
     while left:
         _log.info("%s: %d rows are in flight, or not yet out", checkpoint, left)
@@ -131,13 +133,17 @@ class _Stopped:
             raise CheckpointUnreadable(f"no operator of {shown(self._path)} carries calls")
         return [read_checkpoint(self.session, self._path, operator=each) for each in numbers]
 
-    def settle(self) -> None:
-        """Play a micro-batch that has begun and is not committed."""
+    def settle(self) -> int:
+        """Play a micro-batch that has begun and is not committed; return how many rows are out."""
         begun, committed = (
             last_of(self.session, self._path, log) for log in ("offsets", "commits")
         )
-        if begun > committed:
-            self.play()
+        if begun <= committed:
+            return 0
+        before = _by_visit(self.lanes() if committed >= 0 else [])
+        self.play()
+        after = _by_visit(self.lanes())
+        return sum(len(lane.finished) for visit, lane in before.items() if visit not in after)
 
     def begin(self) -> None:
         """Begin a micro-batch without rows: at the offsets of the last one."""
@@ -187,6 +193,10 @@ class _Stopped:
 
 def _count(held: list[CheckpointRead]) -> int:
     return sum(len(lane.in_flight) + len(lane.finished) for lane in _lanes(held))
+
+
+def _by_visit(held: list[CheckpointRead]) -> dict[Any, LaneRead]:
+    return {(each.operator, lane.lane, lane.stamp): lane for each in held for lane in each.lanes}
 
 
 def _stamps(held: list[CheckpointRead]) -> list[int | None]:
