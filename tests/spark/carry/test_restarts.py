@@ -231,7 +231,9 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
 def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: Path) -> None:
     orders.feed()
     rows = orders.spark.session.readStream.schema("id long").json(str(orders.home / "in"))
-    for writer, got in ((orders.writer(), str(orders.kept)), (rows.writeStream, "None")):
+    elsewhere = orders.writer().option("checkpointLocation", "hdfs://there/kept")
+    writers = {str(orders.kept): orders.writer(), "hdfs:": elsewhere, "None": rows.writeStream}
+    for got, writer in writers.items():
         with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
             drain(writer, str(tmp_path / "other"))
         with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
