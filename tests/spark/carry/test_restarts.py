@@ -104,6 +104,7 @@ REFUSED: dict[str, dict[str, Any]] = {
     "another fn": {"factor": 3},
     "another timeout (300, now 200)": {"timeout": 200},
     "called with other columns": {"columns": "id"},
+    "another key": {"key": ["k", "id"], "carry": {"lane_by": "k", "version": "2"}},
     "another version": {"carry": {"version": "2", "lanes": 1}},
     "other columns": {"schema": "id long, k long, new string"},
 }
@@ -225,7 +226,7 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
     orders.goes.touch()
     writer = orders.writer()
     assert drain(writer, str(orders.kept)) == KEYS
-    assert drain(writer, str(orders.kept)) == 0
+    assert drain(writer, f"file:{orders.kept}/") == 0
     assert sorted(orders.calls()) == [*range(KEYS)]
     assert sorted(row["id"] for row in orders.found()) == [*range(KEYS)]
     changed = {"schema": "id long, k long, new string", "factor": 3, "carry": {"lanes": 1}}
@@ -251,7 +252,9 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
 def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: Path) -> None:
     orders.feed()
     rows = orders.spark.session.readStream.schema("id long").json(str(orders.home / "in"))
-    for writer, got in ((orders.writer(), str(orders.kept)), (rows.writeStream, "None")):
+    elsewhere = orders.writer().option("checkpointLocation", "hdfs://there/kept")
+    writers = {str(orders.kept): orders.writer(), "hdfs:": elsewhere, "None": rows.writeStream}
+    for got, writer in writers.items():
         with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):
             drain(writer, str(tmp_path / "other"))
         with pytest.raises(InvalidConfig, match=f"checkpointLocation '.*other', got .*{got}"):

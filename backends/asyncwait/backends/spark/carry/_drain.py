@@ -115,10 +115,10 @@ class _Stopped:
         java: Any = self.session._jsparkSession  # noqa: SLF001
         self._at = self.session._jvm.org.apache.hadoop.fs.Path  # noqa: SLF001
         self._files = self._at(checkpoint).getFileSystem(java.sessionState().newHadoopConf())
-        self._root = self._files.makeQualified(self._at(checkpoint)).toString()
+        self._root = self._qualified(checkpoint)
         own = self._field("extraOptions").get(writer._jwrite).get("checkpointLocation")  # noqa: SLF001
         given = own.get() if own.isDefined() else None
-        if given is None or self._files.makeQualified(self._at(given)).toString() != self._root:
+        if given is None or self._qualified(given) != self._root:
             raise InvalidConfig(
                 f"expected a writer with the checkpointLocation {shown(checkpoint)}, got "
                 f"{shown(given)}; give the writer and the checkpoint of one stream"
@@ -126,6 +126,11 @@ class _Stopped:
         for query in java.streams().active():
             if query.streamingQuery().resolvedCheckpointRoot() == self._root:
                 raise InvalidConfig(f"the stream of {shown(checkpoint)} runs: stop it before")
+
+    def _qualified(self, path: str) -> str:
+        files = self._files
+        at = self._at(path).makeQualified(files.getUri(), files.getWorkingDirectory())
+        return str(at.toString())
 
     def lanes(self) -> list[CheckpointRead]:
         numbers = operators_of(self.session, self._path)
