@@ -347,8 +347,9 @@ class _Walk:
             lines = set() if code.co_filename[0] == "<" else lines  # Its text is a generated one.
         else:
             text = "".join(getlines(code.co_filename, names))
-            scan = scanned(text) if text else None
-            self._tag(_source(fn))
+            is_there = not text or _defines(text, code)
+            scan = scanned(text) if text and is_there else None
+            self._tag(_source(fn) if is_there else "")
         if scan is not None:
             scan = scan.on(lines)
             self._sources.imports(scan, names.get("__package__") or "", where)
@@ -540,6 +541,13 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
     for each in code.co_consts:
         if isinstance(each, CodeType):
             yield from _codes(each)
+
+
+def _defines(text: str, code: CodeType) -> bool:
+    """Return whether a text holds a function; generated code has `python -c` for its file."""
+    last = max((line for *_, line in code.co_lines() if line), default=code.co_firstlineno)
+    lines = text.splitlines()[code.co_firstlineno - 1 : last]
+    return any(f"def {code.co_name}" in line or "lambda" in line for line in lines)
 
 
 def _source(thing: Any) -> str:
