@@ -43,7 +43,7 @@ MAILBOX_PAGE = "spec/examples/mailbox.md"
 
 
 class Related(NamedTuple):
-    """What belongs to a rule: examples, each behind its page, and operators that break it."""
+    """Examples of a rule, each behind its page, and operators that break the rule."""
 
     examples: list[tuple[str, str]]
     faults: list[str]
@@ -127,7 +127,7 @@ def _belonging(rule: str, uri: str) -> Iterator[str]:
 
 
 def _witnessed(rule: str) -> Iterator[str]:
-    """The smallest trace that breaks a rule of operators, and one that only looks like it."""
+    """The smallest trace that breaks a rule of operators, and a trace that only looks like it."""
     witness = WITNESSES_OF.get(rule)
     if witness is None:
         return

@@ -28,7 +28,7 @@ from asyncwait.reference import open_operator
 from asyncwait.spec.rules import areas
 
 BUG = re.compile(r"^\| (?P<bug>[^|]*) \| (?P<what>[^|]*) \| [A-Z]+-\d+ \| `(?P<name>.+)` \|$")
-"""A row of the page on bugs; what a row leaves out is that of the row above."""
+"""A row of the page on bugs; an empty cell repeats the row above."""
 
 
 def example_pages() -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What MkDocs calls: brings in the pages that stand elsewhere, and those that are generated."""
+"""Hooks of MkDocs, which bring in pages from elsewhere and generated pages."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What leads to the pages: a menu, made of the pages by hand and of the areas of rules."""
+"""Menu of the site, made of pages by hand and of the areas of rules."""
 
 import json
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 
 
 def menu() -> list[Any]:
-    """Return it as MkDocs wants it; a page that nobody has given a place stands last."""
+    """Return it as MkDocs wants it; a page without a place comes last."""
     places = _places()
     by_hand = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))]
     others = [page for page in by_hand if page not in _pages_in(places)]

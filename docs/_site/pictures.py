@@ -30,7 +30,7 @@ PICTURES: Mapping[str, Scenario] = {
         "source_ends_at 240"
     ),
 }
-"""What is drawn, by the name of its picture."""
+"""The pictures to draw, by name."""
 
 
 def picture(name: str) -> str:

@@ -23,10 +23,10 @@ ELSEWHERE = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
-"""What is brought in from outside of `docs`: its path in the repository, and on the site."""
+"""Files from outside of `docs`: path in the repository, and path on the site."""
 
 BUILT = ("docs/peers.md", "docs/peers/", "docs/spec/contract.md", "docs/upstream.md")
-"""How the paths begin of pages that stand in no folder, and are linked to all the same."""
+"""Beginnings of the paths of linked pages that are in no folder."""
 
 _BACK = {there: here for here, there in ELSEWHERE.items()}
 

@@ -42,7 +42,7 @@ def operator_id() -> Any:
 @cache
 def stream_config(*, has_keys: bool = False) -> Any:
     """Return the configuration of the operator in its graph."""
-    nobody = java("java.util.Collections").emptyList()
+    empty = java("java.util.Collections").emptyList()
     config = flink("streaming.api.graph.StreamConfig")(flink("configuration.Configuration")())
     config.setOperatorID(operator_id())
     config.setOperatorName("async wait operator")
@@ -51,8 +51,8 @@ def stream_config(*, has_keys: bool = False) -> Any:
         config.setStateKeySerializer(strings())
     config.setVertexID(java("java.lang.Integer").valueOf(0))
     config.setNumberOfOutputs(0)
-    config.setVertexNonChainedOutputs(nobody)
-    config.setOperatorNonChainedOutputs(nobody)
+    config.setVertexNonChainedOutputs(empty)
+    config.setOperatorNonChainedOutputs(empty)
     config.serializeAllConfigs()
     return config
 
@@ -127,8 +127,8 @@ def _states(state: Any) -> Any:
     if state is None:
         restored, checkpoint = flink(prioritized).emptyNotRestored(), optional.empty()
     else:
-        nobody = java("java.util.Collections").emptyList()
-        restored = flink(f"{prioritized}$Builder")(state, nobody, number).build()
+        empty = java("java.util.Collections").emptyList()
+        restored = flink(f"{prioritized}$Builder")(state, empty, number).build()
         checkpoint = optional.of(number)
     local = flink("runtime.state.LocalRecoveryConfig").BACKUP_AND_RECOVERY_DISABLED
     given = {
