@@ -203,12 +203,11 @@ def test_drain_counts_what_a_begun_micro_batch_brings_out(orders: Orders) -> Non
     orders.feed()
     orders.run(KEYS)
     orders.goes.touch()
-    stopped, finished = _Stopped(orders.writer(), str(orders.kept)), 0
+    stopped = _Stopped(orders.writer(), str(orders.kept))
     stopped.settle()
-    while not finished:
+    while not any(lane.finished for each in stopped.lanes() for lane in each.lanes):
         stopped.begin()
         stopped.play()
-        finished = sum(len(lane.finished) for each in stopped.lanes() for lane in each.lanes)
     stopped.begin()
 
     assert drain(orders.writer(), str(orders.kept)) == KEYS
