@@ -101,6 +101,15 @@ def test_a_shape_goes_through(spark: EmbeddedSpark, name: str) -> None:
         session.conf.unset("spark.sql.caseSensitive")
 
 
+def test_names_in_results_follow_the_session(spark: EmbeddedSpark) -> None:
+    async def fn(number: int) -> dict[str, Any]:
+        return {"MADE": {"X": number}}
+
+    df = spark.session.range(1)
+    (row,) = ordered_wait(df, fn, "made struct<x: long>", columns="id").collect()
+    assert row.asDict(recursive=True) == {"id": 0, "made": {"x": 0}}
+
+
 @pytest.mark.parametrize("value", KEPT)
 def test_columns_of_any_type_are_kept(spark: EmbeddedSpark, value: str) -> None:
     df = spark.session.range(1, 4).selectExpr("int(id) k").selectExpr(*nested(value))

@@ -75,8 +75,9 @@ def save(
 ) -> int:
     """Write the records in flight on a stopped stream to a file, as a snapshot for any operator.
 
-    A micro-batch that has begun and is not committed is finished first. A snapshot has no results:
-    finished records that are not yet out are called again.
+    A micro-batch that has begun and is not committed is finished first. Then the call hosts of the
+    stream on this machine end, with all calls: they would begin calls for rows that have moved. A
+    snapshot has no results: finished records that are not yet out are called again.
 
     Args:
         writer: the writer of the stream, as for `drain`.
@@ -92,8 +93,11 @@ def save(
         `checkpoint`.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
     """
+    from asyncwait.backends.spark.carry._processor import end_all  # It imports PySpark.
+
     stopped = _Stopped(writer, checkpoint)
     stopped.settle()
+    end_all(stopped.query())
     taken = read_checkpoint(stopped.session, checkpoint, operator=operator).snapshot()
     Path(file).write_bytes(encode_snapshot(taken))
     return len(taken.in_flight)
@@ -149,6 +153,14 @@ class _Stopped:
         self.play()
         after = _by_visit(self.lanes())
         return sum(len(lane.finished) for visit, lane in before.items() if visit not in after)
+
+    def query(self) -> str:
+        """Return the id of the query."""
+        found = self._files.open(self._at(self._at(self._path), "metadata"))
+        try:
+            return str(json.loads(bytes(found.readAllBytes()))["id"])
+        finally:
+            found.close()
 
     def begin(self) -> None:
         """Begin a micro-batch without rows: at the offsets of the last one."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from hashlib import blake2b
 from operator import itemgetter
@@ -13,7 +14,7 @@ from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from asyncwait.backends.spark.carry._client import HostClient, end_host
-from asyncwait.backends.spark.carry._folder import HostFolder
+from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
 from asyncwait.backends.spark.carry._packing import TRIGGER, is_first, partitions_here
 from asyncwait.backends.spark.carry._reading import STATE, StateHeld, read_state
 from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
@@ -189,7 +190,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def _host(self) -> HostClient:
         query, _, _ = micro_batch().partition(" ")
         settings = repr(sorted(self._work.about.items()))
-        operator = digest(query + self._work.operator)
+        operator = digest(query)[:8] + digest(self._work.operator)[:8]
         if self._replaces or not is_first():
             end_others(operator, digest(settings))
         return client(operator, digest(settings), self._job, self._work.patience)
@@ -253,6 +254,13 @@ def end_others(operator: str, settings: str) -> None:
     for other in mine.parent.glob(f"{operator}-*"):
         if other != mine:
             end_host(HostFolder(other))
+
+
+def end_all(query: str) -> None:
+    """End the hosts of a query that does not run: they would go on to call."""
+    with suppress(NoCallHost):
+        for each in HostFolder.named("").path.glob(f"{digest(query)[:8]}*-*"):
+            end_host(HostFolder(each))
 
 
 def in_short(text: str) -> str:
