@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeVar, Union
+from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeVar
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalTooNew
 from asyncwait.backends.journal._format import (
@@ -106,7 +106,7 @@ def open_store(path: str) -> Store:
     return LocalStore(path)
 
 
-Writer: TypeAlias = Union["LocalWriter", "RemoteWriter"]
+Writer: TypeAlias = "LocalWriter | RemoteWriter"
 """Writes the entries of one attempt, one call at a time."""
 
 

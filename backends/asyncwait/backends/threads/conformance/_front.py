@@ -168,7 +168,7 @@ class _Lent(asyncio.AbstractEventLoop):
         """Leave the loop open: it belongs to the suite."""
 
 
-@Collection.register
+@Collection.register  # pyright: ignore[reportAttributeAccessIssue] - it is an ABC
 class _AllThere:
     """The elements of a source that never waits; a collection is read without a thread."""
 
