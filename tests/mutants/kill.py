@@ -13,7 +13,7 @@ from suite import quick_cases
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases, play_program
+from asyncwait.conformance.mailbox import judge_mailbox, mailbox_plans, play_program
 from asyncwait.conformance.running import adapted, load_backend
 from asyncwait.spec.rules import rules
 
@@ -58,9 +58,8 @@ def _operator(name: str) -> Iterator[bool]:
 def _mailbox() -> Iterator[bool]:
     from asyncwait.reference import MailboxProcessor
 
-    for case in mailbox_cases(PROGRAMS):
+    for _, plan, _ in mailbox_plans(PROGRAMS):
         faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
-        plan = case.planned
         judged = judge_mailbox(play_program(plan.program, MailboxProcessor, plan.stage))
         yield bool(judged.error or judged.broken)
 

@@ -7,7 +7,7 @@ from sample import some
 from asyncwait.backends.faulty.mailbox import processor_with
 from asyncwait.conformance.mailbox import (
     judge_mailbox,
-    mailbox_cases,
+    mailbox_plans,
     play_program,
     random_programs,
 )
@@ -45,8 +45,8 @@ def test_the_reference_is_never_convicted(stage: Stage) -> None:
 def test_a_sound_mailbox_of_another_design_is_never_convicted(stage: Stage) -> None:
     sound = processor_with(SortsItsInbox)
     examples = [
-        judge_mailbox(play_program(case.planned.program, sound, stage)).broken
-        for case in mailbox_cases(0, stages=[stage])
+        judge_mailbox(play_program(plan.program, sound, stage)).broken
+        for _, plan, _ in mailbox_plans(0, stages=[stage])
     ]
 
     assert [found for found in examples if found] == []

@@ -15,7 +15,8 @@ from asyncwait.backends.journal._failures import (
 )
 from asyncwait.backends.journal._files import Index, payload_of, read_entry
 from asyncwait.backends.journal._format import KEY_BYTES, MOST, Owner
-from asyncwait.backends.journal._store import Store, Writer, entry_files, open_writer, undisturbed
+from asyncwait.backends.journal._open import Writer, open_writer
+from asyncwait.backends.journal._store import Store, entry_files, undisturbed
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 

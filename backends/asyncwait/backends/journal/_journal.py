@@ -18,13 +18,13 @@ from asyncwait.backends.journal._format import (
     digest_of,
     encode_identity,
 )
+from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import (
     IDENTITY_NAME,
     Store,
     entry_files,
     is_remote,
     need_identity,
-    open_store,
     read_identity,
 )
 from asyncwait.backends.journal._whole import compact_if_many

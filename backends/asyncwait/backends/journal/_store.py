@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from typing import TYPE_CHECKING, BinaryIO, Protocol, TypeAlias, TypeVar
+from typing import BinaryIO, Protocol, TypeVar
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalTooNew
 from asyncwait.backends.journal._format import (
@@ -10,14 +10,8 @@ from asyncwait.backends.journal._format import (
     IDENTITY_MOST,
     Header,
     Newer,
-    Owner,
     decode_header,
 )
-from asyncwait.spec.checks import require_posix
-
-if TYPE_CHECKING:
-    from asyncwait.backends.journal._local import LocalWriter
-    from asyncwait.backends.journal._remote import RemoteWriter
 
 LOOSE = ".loose"
 """End of the name of a file that an attempt has written."""
@@ -87,38 +81,6 @@ class Store(Protocol):
 def is_remote(path: str) -> bool:
     """Return True for a path of fsspec."""
     return "://" in path
-
-
-def open_store(path: str) -> Store:
-    """Return the files at a path; the folder may be missing.
-
-    Raises:
-        InvalidConfig: fsspec does not know the kind of URL.
-        MissingExtra: the path is a URL, and fsspec is not installed.
-    """
-    if is_remote(path):
-        from asyncwait.backends.journal._remote import RemoteStore
-
-        return RemoteStore(path)
-    require_posix("a journal in a folder, and not behind fsspec,")
-    from asyncwait.backends.journal._local import LocalStore
-
-    return LocalStore(path)
-
-
-Writer: TypeAlias = "LocalWriter | RemoteWriter"
-"""Writes the entries of one attempt, one call at a time."""
-
-
-def open_writer(store: Store, name: str, owner: Owner, flush_rows: int) -> Writer:
-    """Return the writer of an attempt; it creates no file before the first entry."""
-    if is_remote(store.path):
-        from asyncwait.backends.journal._remote import RemoteWriter
-
-        return RemoteWriter(store, name, owner, flush_rows)
-    from asyncwait.backends.journal._local import LocalWriter
-
-    return LocalWriter(store.path, name, owner)
 
 
 def undisturbed(

@@ -35,6 +35,7 @@ from asyncwait.backends.journal._format import (
     encode_entry,
     encode_header,
 )
+from asyncwait.backends.journal._open import open_store
 from asyncwait.backends.journal._store import (
     LOOSE,
     MERGED,
@@ -42,7 +43,6 @@ from asyncwait.backends.journal._store import (
     Write,
     entry_files,
     need_identity,
-    open_store,
     undisturbed,
 )
 from asyncwait.backends.services._causes import most_frequent

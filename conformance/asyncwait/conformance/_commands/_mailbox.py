@@ -12,7 +12,7 @@ from asyncwait.conformance._commands._shared import console, told_by_quarters, u
 from asyncwait.conformance._guard import say
 from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
 from asyncwait.conformance._words import counted
-from asyncwait.conformance.mailbox import judge_mailbox, mailbox_cases
+from asyncwait.conformance.mailbox import judge_mailbox, mailbox_plans
 from asyncwait.conformance.report import failure_lines, printed
 from asyncwait.conformance.running import Broken, open_mailbox, require_trio
 from asyncwait.conformance.verdict import (
@@ -49,7 +49,10 @@ def verify_a_mailbox(
     """
     with usage_errors():
         _require_loops(stages or STAGES)
-        cases = tuple(mailbox_cases(count, seed, stages or STAGES))
+        cases = tuple(
+            Case(title, plan, plan, about=rules, generated=not rules)
+            for title, plan, rules in mailbox_plans(count, seed, stages or STAGES)
+        )
         with open_mailbox(name, patience=patience, folder=str(Path.cwd())) as play:
             tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
             verdict = _verified(name, play, cases, tell)

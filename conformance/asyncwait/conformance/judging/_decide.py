@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.judging import _loads
 from asyncwait.conformance.judging._calls import (
     TURN,
     Calls,
@@ -22,6 +21,7 @@ from asyncwait.conformance.judging._calls import (
     is_open,
     overloaded_at,
 )
+from asyncwait.conformance.judging._loads import is_open as is_open_load
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
 from asyncwait.spec.scenario import (
     FOR_THE_PROGRAM,
@@ -153,7 +153,7 @@ def decide(facts: Facts, calls: Calls) -> Decisions:
         # A failure in the very instant of the overload may have come later: it does not count.
         if pos in asked or (at < overloaded if decision.wrong else at <= known):
             decisions[pos] = decision
-    are_open = is_either or are_unknown or _loads.is_open(facts) or _has_open_attempts(facts, calls)
+    are_open = is_either or are_unknown or is_open_load(facts) or _has_open_attempts(facts, calls)
     return Decisions(decisions, untimely, are_open or _depend_on_blocks(facts, calls, asked))
 
 

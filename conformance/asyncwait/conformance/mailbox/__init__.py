@@ -1,9 +1,8 @@
-"""The suite of the task mailbox: programs, a player, checks, and the backend that plays.
+"""The suite of the task mailbox: programs, a player and checks.
 
 An operator need not have a mailbox; this suite is for mailboxes of users and of the reference.
 """
 
-from asyncwait.conformance.mailbox._backend import GENERATED, mailbox_backend, mailbox_cases
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._history import MailboxHistory
 from asyncwait.conformance.mailbox._notation import (
@@ -13,6 +12,7 @@ from asyncwait.conformance.mailbox._notation import (
     program_of,
     trace_lines,
 )
+from asyncwait.conformance.mailbox._plans import GENERATED, mailbox_plans
 from asyncwait.conformance.mailbox._player import play_program
 from asyncwait.conformance.mailbox._random import random_programs
 from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS, judge_mailbox
@@ -25,8 +25,7 @@ __all__ = [
     "MailboxExample",
     "MailboxHistory",
     "judge_mailbox",
-    "mailbox_backend",
-    "mailbox_cases",
+    "mailbox_plans",
     "notation_of",
     "play_program",
     "program",

@@ -1,7 +1,8 @@
 """Lookup of a backend by its name. It runs the backend's code, so a child process does it."""
 
+import asyncio
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import PurePath
@@ -10,10 +11,14 @@ from typing import Any, cast
 from msgspec import Struct
 
 from asyncwait.conformance._words import nearest
-from asyncwait.conformance.expected_failures import expected_failures_of
+from asyncwait.conformance.expected_failures import GivenFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities
 from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec.mailbox import OpenProcessor
+from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
+from asyncwait.spec.scenario import Capability
+from asyncwait.toolkit import running_loop
 
 
 def imported(name: str) -> Any:
@@ -180,9 +185,7 @@ def _made(name: str) -> Any:
 
 def _found(name: str) -> Callable[[], Any]:
     if name.startswith(MAILBOX):
-        from asyncwait.conformance.mailbox import mailbox_backend
-
-        return partial(mailbox_backend, name.removeprefix(MAILBOX))
+        return partial(_mailbox_backend, name.removeprefix(MAILBOX))
     if ":" not in name:
         return _installed(name)
     try:
@@ -203,3 +206,66 @@ def _installed(name: str) -> Callable[[], Any]:
         f"no backend is named {name!r}: give a name that asyncwait backends lists, or "
         f"module:callable{nearest(name, known)}{''.join(broken)}"
     )
+
+
+class MailboxBackend(Struct, frozen=True):
+    """A mailbox that plays programs in the present process."""
+
+    open_processor: OpenProcessor
+    capabilities: frozenset[Capability] = frozenset()
+    expected_failures: GivenFailures = {}
+    batch: bool = False
+
+    def run(self, plans: Sequence[MailboxPlan]) -> Iterator[MailboxTrace]:
+        """Play `plans` one after the other."""
+        from asyncwait.conformance.mailbox import play_program
+
+        return (play_program(plan.program, self.open_processor, plan.stage) for plan in plans)
+
+
+_PARTS = (
+    "mailbox",
+    "executor",
+    "run",
+    "suspend",
+    "report_error",
+    "prepare_close",
+    "drain",
+    "close",
+)
+"""Names that a processor must have; see `asyncwait.spec.mailbox.Processor` for all."""
+
+
+def _mailbox_backend(name: str) -> MailboxBackend:
+    """Return the mailbox that `name` opens, after a trial opening shows that it is a mailbox.
+
+    Args:
+        name: "module:callable".
+
+    Raises:
+        UnknownBackend: it can't be opened, or is no mailbox; the message says why.
+        MissingExtra: its module needs a package that is not installed.
+    """
+
+    def refused(why: str) -> UnknownBackend:
+        return UnknownBackend(f"mailbox {name!r}: {why}")
+
+    async def opened() -> Any:
+        return found(running_loop(), lambda _: None)
+
+    try:
+        found = imported(name)
+    except ValueError as error:
+        raise refused(str(error)) from error
+    if not callable(found):
+        raise refused(f"expected a callable, {name} is {type(found).__name__}")
+    try:
+        given = asyncio.run(opened())
+    except BaseException as error:
+        raise refused(f"opening it raised {line_of(error)}") from error
+    if missing := [part for part in _PARTS if not hasattr(given, part)]:
+        raise refused(
+            f"opening it gave a {type(given).__name__}, which has no {', no '.join(missing)}; "
+            "see asyncwait.spec.mailbox.Processor"
+        )
+    return MailboxBackend(cast("OpenProcessor", found))

@@ -48,8 +48,7 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         The number of rows in flight, or finished and not yet out, at the beginning.
 
     Raises:
-        InvalidConfig: the stream still runs, or the writer has another checkpoint than
-        `checkpoint`.
+        InvalidConfig: the stream still runs, or the writer has another checkpoint.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
         StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
     """
@@ -75,9 +74,9 @@ def save(
 ) -> int:
     """Write the records in flight on a stopped stream to a file, as a snapshot for any operator.
 
-    A micro-batch that has begun and is not committed is finished first. Then the call hosts of the
-    stream on this machine end, with all calls: they would begin calls for rows that have moved. A
-    snapshot has no results: finished records that are not yet out are called again.
+    A micro-batch that has begun and is not committed is finished first. A snapshot has no results:
+    finished records that are not yet out are called again. In the end the call hosts of the stream
+    on this machine end, with all calls: they would begin calls for rows that have moved.
 
     Args:
         writer: the writer of the stream, as for `drain`.
@@ -89,17 +88,16 @@ def save(
         The number of records in the snapshot.
 
     Raises:
-        InvalidConfig: the stream still runs, or the writer has another checkpoint than
-        `checkpoint`.
+        InvalidConfig: the stream still runs, or the writer has another checkpoint.
         CheckpointUnreadable: `checkpoint` is not the checkpoint of a carried stream.
     """
     from asyncwait.backends.spark.carry._processor import end_all  # It imports PySpark.
 
     stopped = _Stopped(writer, checkpoint)
     stopped.settle()
-    end_all(stopped.query())
     taken = read_checkpoint(stopped.session, checkpoint, operator=operator).snapshot()
     Path(file).write_bytes(encode_snapshot(taken))
+    end_all(json.loads(stopped.read("metadata"))["id"])  # An error above costs no call.
     return len(taken.in_flight)
 
 
@@ -154,11 +152,11 @@ class _Stopped:
         after = _by_visit(self.lanes())
         return sum(len(lane.finished) for visit, lane in before.items() if visit not in after)
 
-    def query(self) -> str:
-        """Return the id of the query."""
-        found = self._files.open(self._at(self._at(self._path), "metadata"))
+    def read(self, name: str) -> str:
+        """Return the text of a file of the checkpoint."""
+        found = self._files.open(self._at(self._at(self._path), name))
         try:
-            return str(json.loads(bytes(found.readAllBytes()))["id"])
+            return bytes(found.readAllBytes()).decode()
         finally:
             found.close()
 
@@ -166,10 +164,7 @@ class _Stopped:
         """Begin a micro-batch without rows: at the offsets of the last one."""
         last = last_of(self.session, self._path, "offsets")
         folder = self._at(self._at(self._path), "offsets")
-        text = self.session.read.text(f"{self._path}/offsets/{last}", wholetext=True).collect()[0][
-            0
-        ]
-        version, about, offsets = text.split("\n", 2)
+        version, about, offsets = self.read(f"offsets/{last}").split("\n", 2)
         told = json.loads(about)
         if "batchTimestampMs" not in told:
             raise CheckpointUnreadable(f"{shown(self._path)} has no times of micro-batches")

@@ -3,19 +3,16 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from traceback import format_exception
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from asyncwait.backends.journal import Attempt, key_of
-from asyncwait.backends.spark.carry._opening import CalledRow, Done
+from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import joined, one_line, shortened
 from asyncwait.toolkit import Bell, CallTable
-
-if TYPE_CHECKING:
-    from asyncwait.backends.spark.carry._work import CarryWork
 
 _LONGEST = 20_000
 """Largest number of characters of a traceback in the answer to a visit."""
@@ -59,6 +56,22 @@ class _Feed:
         """Return at once: the feed reads no input."""
 
 
+class Work(Protocol):
+    """The job of a host; `CarryWork` opens its host, and the host knows no more of it."""
+
+    def attempt(self, host: str) -> AbstractContextManager[Any]:
+        """Open the journal of the job, if it has one."""
+        ...
+
+    def rows(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
+        """Return the records that a visit wants called as arguments of the function."""
+        ...
+
+    def opening(self, attempt: Attempt | None) -> HostOpening:
+        """Return the operator that makes the calls, not yet open."""
+        ...
+
+
 class CallHost:
     """Holds calls and results of lanes, until no visit wants them any more.
 
@@ -68,7 +81,7 @@ class CallHost:
         name: of the host, the same for each host that this one replaces.
     """
 
-    def __init__(self, work: "CarryWork", name: str) -> None:
+    def __init__(self, work: Work, name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
