@@ -16,7 +16,7 @@ from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.areas import all_witnesses
 from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, MailboxExample
-from asyncwait.conformance.report import draw
+from asyncwait.conformance.timeline import draw
 from asyncwait.spec.rules import areas
 
 HEADING = re.compile(r"^## (?P<id>[A-Z]+-\d+) (?P<title>.*)$", re.MULTILINE)

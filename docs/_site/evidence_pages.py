@@ -23,7 +23,7 @@ from asyncwait.backends.faulty.mailbox import FAULTY_MAILBOXES, FaultyMailbox
 from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, notation_of
-from asyncwait.conformance.report import draw
+from asyncwait.conformance.timeline import draw
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import areas
 

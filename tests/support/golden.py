@@ -30,7 +30,8 @@ from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import FORMS, draw, print_report
+from asyncwait.conformance.report import FORMS, print_report
+from asyncwait.conformance.timeline import draw
 from asyncwait.reference import open_operator
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"

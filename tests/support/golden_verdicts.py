@@ -7,7 +7,7 @@ from reports import FAILURE, LATER, THEN, result
 
 from asyncwait.conformance.report import Report, header_of, merged, report_of
 from asyncwait.conformance.verdict import Cause, Verdict
-from asyncwait.spec.scenario import Capability, declared
+from asyncwait.spec.scenario import declared
 
 SOME = declared(["unordered", "timeouts"])
 
@@ -75,7 +75,6 @@ def verdicts() -> tuple[Verdict, ...]:
         2,
         ("got [bold]x[/bold] <b>*x*|",),
         self_reported=True,
-        seems=(Capability.RESTORE,),
     )
     return (conformant, failed, wholly, cut, expected, stale, newer, odd)
 
