@@ -9,7 +9,7 @@ from lookups import Scripted, counts, outcome
 from operators import Odd
 
 from asyncwait.backends.lookup import LookupStatistics, open_table
-from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._lookup import kept_by, tabled
 from asyncwait.backends.lookup._requests import Policy
 from asyncwait.spec import Cache, CallFailed, Retry
 

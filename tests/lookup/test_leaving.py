@@ -9,7 +9,7 @@ from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
-from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._lookup import kept_by, tabled
 from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry

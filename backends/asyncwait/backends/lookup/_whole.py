@@ -8,10 +8,11 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
+    Figures,
     LookedUp,
+    LookupStatistics,
     OpenTable,
     Outcome,
     Rows,

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, Callable, Collection, Iterable, Itera
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Literal, TypeAlias, overload
 
+from asyncwait.backends.threads._blocking import Results
 from asyncwait.backends.threads._operator import open_operator, open_plain
-from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode

@@ -22,8 +22,7 @@ from asyncwait.spec.limits import (
     require_limits,
 )
 from asyncwait.toolkit._limits._costs import Costs
-from asyncwait.toolkit._limits._exchange import Exchange
-from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._ledger import Exchange, Limits
 from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, arrive, pump
 from asyncwait.toolkit._limits._meters import Meter, Use
 from asyncwait.toolkit._limits._shared import Parking
