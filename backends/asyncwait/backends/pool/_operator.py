@@ -237,9 +237,6 @@ class _Pool(OperatorContext[R]):
         common = self._core, self.group, self._sweep, function, opened, limited
         if self._gate is not None:
             self._sweep.on_abandoned = self._gate.note_abandoned
-        if limited is not None and limited.has_budget and isinstance(self._sweep, Retries):
-            limited.paused = self._sweep.paused
-            self._sweep.on_back_off = limited.look_at_budgets
         if self._config.batch is not None:
             return BatchWorkers(*common, config=self._config, copy=self.function.copy)
         if self._config.cache is not None:

@@ -208,10 +208,6 @@ class Gate(Asker):
         self._end(permit, None)
         return given.result if type(given) is Cost else given
 
-    def watch(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> None:
-        """Call `answer` once when a budget is spent, even if no call waits for it."""
-        self.hand_out(self.watch_budgets(answer))
-
     def give_back(self, permit: Permit) -> None:
         """Take back a request, or a permit whose call does not start."""
         self.hand_out(self.withdraw(permit))
@@ -440,8 +436,6 @@ class Gate(Asker):
         self._give_away()
         answers: Answers = []
         with LOCK:
-            for watch in self._watches:
-                watch.stop = None
             lines: list[Line] = [*self.lines.values()]
             for line in lines:
                 for permit in (*line.retries, *line.first_calls):
