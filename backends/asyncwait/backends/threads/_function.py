@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -175,61 +176,33 @@ class InThreads(Threaded):
         return self.ask(value, result)
 
 
-class _Answer:
+class _Answer(Future[Any]):
     """Outcome of a call in a thread; wakes the loop when the call has ended."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.bell = Bell()
-        self.is_there = False
         self._door = running_loop().call_from_thread
-        self._take: Callable[[], Any] = lambda: None
-        self._at_end: list[Callable[[], object]] = []
-
-    def when_ended(self, function: Callable[[], object]) -> None:
-        """Call a function once the call has ended, in its thread or at once."""
-        self._at_end.append(function)
-        if self.is_there:
-            self._end()
-
-    def _end(self) -> None:
-        try:
-            function = self._at_end.pop()  # one step: only one thread gets the function
-        except IndexError:
-            return
-        function()
 
     def run(self, function: Callable[[Any], Any], values: Any) -> Any:
         """Call the function with a list that it may change; the pool holds the permit."""
         return function([*values])
 
     def complete(self, returned: Any) -> None:
-        """Store the return value of the call, from any thread."""
-        self._come(lambda: returned)
+        self.set_result(returned)
+        self._door(self.bell.ring)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        self._come(lambda: _raise(error))
+        self.set_exception(error)
+        self._door(self.bell.ring)
 
     def interrupt(self, take: Callable[[], BaseException | None]) -> None:
         """Store an error for the whole program, unless another call has raised it already."""
-        self._come(lambda: _raise(take() or RuntimeError("the program is interrupted")))
+        self.complete_exceptionally(take() or RuntimeError("the program is interrupted"))
 
-    def _come(self, take: Callable[[], Any]) -> None:
-        self._take = take
-        self.is_there = True
-        self._end()
-        self._door(self.bell.ring)
-
-    def take(self) -> Any:
-        """Return the return value of the call, or raise its error."""
-        take, self._take = self._take, lambda: None
-        return take()
-
-
-def _raise(error: BaseException) -> Any:
-    try:
-        raise error
-    finally:
-        del error
+    def when_ended(self, function: Callable[[], object]) -> None:
+        """Call a function once the call has ended, in its thread or at once."""
+        self.add_done_callback(lambda _: function())
 
 
 class BatchesInThreads(Threaded):
@@ -250,7 +223,7 @@ class BatchesInThreads(Threaded):
         answer: Any = _Answer()
         call = self.ask(values, answer)
         try:
-            while not answer.is_there:
+            while not answer.done():
                 await answer.bell.wait()
         except anyio.get_cancelled_exc_class() as cancelled:
             call.cancel()
@@ -259,7 +232,13 @@ class BatchesInThreads(Threaded):
                 marked: Any = cancelled
                 marked.when_ended = answer.when_ended  # for the gate: the permit is held as long
             raise
-        return answer.take()
+        error = answer.exception()
+        try:
+            if error is not None:
+                raise error  # `result` takes a false exception for none
+            return answer.result()
+        finally:
+            del answer, error  # A traceback would keep them alive.
 
     call = __call__
     """The pool calls this for plain values with one result each."""
@@ -267,7 +246,7 @@ class BatchesInThreads(Threaded):
     async def _outlast_thread(self, answer: _Answer) -> None:
         self._left.add(answer)
         with anyio.CancelScope(shield=True):
-            while not (answer.is_there or self._is_left):
+            while not (answer.done() or self._is_left):
                 await answer.bell.wait()
         self._left.discard(answer)
         interruption = self.take_interruption()
