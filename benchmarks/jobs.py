@@ -1,11 +1,9 @@
 """The time of realistic jobs, compared with the least time that their limits allow.
 
     python benchmarks/jobs.py [--page FILE] [--plot FILE] [--only TEXT]
-    python benchmarks/jobs.py --generated 20000 --seed 1 [--backend pool]
 
 All jobs run on a virtual clock, so each run gives the same figures. `--only` runs the jobs whose
-name contains a text. `--generated` draws jobs of two to four options, looks for exceeded limits,
-unused room, and lost, repeated or disordered results, and prints the smallest job of each problem.
+name contains a text.
 """
 
 import argparse
@@ -15,7 +13,7 @@ from re import search
 from statistics import median
 from typing import Any
 
-from _job import Job, alone, draw, pairs, realistic
+from _job import Job, alone, pairs, realistic
 from _job_runs import Run, by_hand, play, problems
 from _optimum import best
 from _page import markdown, pyplot, shown
@@ -65,7 +63,6 @@ class Outcome(Struct, frozen=True):
         return [name for name, ratio in ratios.items() if ratio is not None and ratio < GOAL]
 
     def row(self) -> Sequence[str]:
-        """Return a row of the table."""
         ratios = [*map(self.ratio, BACKENDS), self.hand and self.optimum / self.hand]
         ratios.append(self.nominal / self.runs["pool"].seconds or None)
         cells = ["-" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
@@ -74,13 +71,11 @@ class Outcome(Struct, frozen=True):
 
 
 def measure(job: Job) -> Outcome:
-    """Run a job on each backend, and by hand."""
     times = best(job)[0], best(job, nominal=True)[0], by_hand(job)
     return Outcome(job, *times, {backend: play(job, backend) for backend in BACKENDS})
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
-    """Yield a row for each backend: its jobs and ratios."""
     for backend in BACKENDS:
         ratios = [ratio for each in outcomes if (ratio := each.ratio(backend)) is not None]
         below = sum(ratio < GOAL for ratio in ratios)
@@ -89,7 +84,6 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
 
 
 def faults(outcomes: Iterable[Outcome]) -> Iterator[Sequence[str]]:
-    """Yield a row for each problem."""
     for each in outcomes:
         for name, run in each.runs.items():
             for problem in () if run.refused else problems(each.job, run):
@@ -102,7 +96,6 @@ FAULTS = ("job", "operator", "problem")
 
 
 def page(jobs: Sequence[Outcome], both: Sequence[Outcome]) -> str:
-    """Return the page."""
     missed, wrong = [each for each in both if each.below], [*faults([*jobs, *both])]
     return f"""# Job time compared with the optimum
 
@@ -130,7 +123,7 @@ A small job runs each pair of {len(alone())} options. {len(both) - len(missed)} 
 {markdown(HEAD, map(Outcome.row, missed))}
 ## Problems
 
-Exceeded limits, unused room, and lost, repeated or disordered results:
+Exceeded limits, and lost, repeated or disordered results:
 
 {markdown(FAULTS, wrong) if wrong else "None."}\n"""
 
@@ -152,33 +145,12 @@ def plot(outcomes: Iterable[Outcome], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def try_generated(count: int, seed: int, backend: str) -> bool:
-    """Run generated jobs; print the smallest failing ones; return whether all were right."""
-    refused, found = 0, dict[str, list[tuple[int, str]]]()
-    for number in range(count):
-        job = draw(seed, number)
-        run = play(job, backend)
-        refused += bool(run.refused)
-        for text in [] if run.refused else problems(job, run)[:1]:
-            found.setdefault(text.split(":")[0], []).append((job.count, f"{text}\n{job}"))
-    print(f"{count} jobs, {refused} refused, {len(found)} kinds of problems")
-    for texts in found.values():
-        print(f"\n{len(texts)} times {min(texts)[1]}")
-    return not found
-
-
 def main() -> None:
-    """Run the jobs, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", type=Path, help="a file for the page in Markdown")
     parser.add_argument("--plot", type=Path, help="a file for the picture")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
-    parser.add_argument("--generated", type=int, help="jobs to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of the drawn jobs")
-    parser.add_argument("--backend", choices=BACKENDS, default="pool", help="of the drawn jobs")
     asked = parser.parse_args()
-    if asked.generated:
-        raise SystemExit(not try_generated(asked.generated, asked.seed, asked.backend))
     chosen = [[*realistic(), *alone()], pairs()]
     chosen = [[job for job in jobs if asked.only in job.name] for jobs in chosen]
     jobs, both = ([measure(job) for job in track(each, transient=True)] for each in chosen)
