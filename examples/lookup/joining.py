@@ -1,21 +1,86 @@
-"""A run: orders come in, each is joined with the price of its product, and what that came to."""
+"""A run: orders are joined with prices in Redis, which change meanwhile, and its figures."""
 
 import asyncio
+import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
+from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 from typing import Any, NamedTuple
 
-from prices import PRODUCTS, Change, Prices, change_on, filled
+import redis
+import redis.asyncio
 
-from asyncwait.backends.lookup import LookupStatistics, lookup
+from asyncwait.backends.lookup import LookupStatistics, RedisTable, lookup
 from asyncwait.spec import Batch, Cache
 
+PRODUCTS = 2_000
+DISTANCE = 0.002
+"""Seconds to the Redis and back, as in another rack; on a socket there would be none."""
+
+
+class Change(NamedTuple):
+    """A new price of a product, and the moment at which it was set at the latest."""
+
+    product: int
+    price: int
+    at: float
+
+
+class Prices(RedisTable):
+    """A table in Redis that is some distance away."""
+
+    async def get_many(self, keys: Sequence[Any]) -> Any:
+        """Wait for the distance, and look up."""
+        await asyncio.sleep(DISTANCE)
+        return await super().get_many(keys)
+
+
+@contextmanager
+def server(command: str) -> Iterator[str]:
+    """Start a Redis on a private socket; yield its address."""
+    with tempfile.TemporaryDirectory(prefix="orders-") as folder:
+        socket = Path(folder) / "socket"
+        options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
+        started = subprocess.Popen([command, *options], stdout=subprocess.DEVNULL)
+        try:
+            while not socket.exists():
+                if started.poll() is not None:
+                    raise RuntimeError(f"redis-server has ended with {started.returncode}")
+                time.sleep(0.01)  # nothing tells when a server listens
+            yield f"unix://{socket}"
+        finally:
+            started.kill()
+            started.wait()
+
+
+async def filled(url: str) -> list[Change]:
+    """Set the price of each product to 100."""
+    async with redis.asyncio.Redis.from_url(url) as client:
+        await client.mset({f"price:{product}": 100 for product in range(PRODUCTS)})
+    return [Change(product, 100, time.monotonic()) for product in range(PRODUCTS)]
+
+
+async def change_on(url: str, changes: list[Change], seed: int, over: asyncio.Event) -> None:
+    """Raise the price of a product every few milliseconds; note each change."""
+    chance = Random(seed)
+    price = {change.product: change.price for change in changes}
+    async with redis.asyncio.Redis.from_url(url) as client:
+        while not over.is_set():
+            product = chance.randrange(PRODUCTS) // chance.randrange(1, 100)
+            price[product] += 1
+            await client.set(f"price:{product}", price[product])
+            changes.append(Change(product, price[product], time.monotonic()))
+            await asyncio.sleep(0.005)
+
+
 TTL = 0.5
-"""Seconds for which a price that was read is good."""
+"""Seconds for which a price stays in the cache."""
 
 WAYS: Mapping[str, dict[str, Any]] = {
     "neither": {},
@@ -26,14 +91,14 @@ WAYS: Mapping[str, dict[str, Any]] = {
         "batch": Batch(max_size=500, max_wait=0.005),
     },
 }
-"""Options of `lookup`, by what they are called."""
+"""Options of `lookup`, by name."""
 
 BIN = 0.1
-"""Seconds that are one point of the picture."""
+"""Seconds of one point of the picture."""
 
 
 class Plan(NamedTuple):
-    """How many orders come, how many a second, and the seed that they are drawn from."""
+    """Number of orders, their rate a second, and the seed that draws them."""
 
     orders: int
     rate: int
@@ -41,7 +106,7 @@ class Plan(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What was ordered, and when."""
+    """An order of a product, and its moment."""
 
     number: int
     product: int
@@ -49,7 +114,7 @@ class Order(NamedTuple):
 
 
 class Joined(NamedTuple):
-    """An order with the price that it was given, when that was, and the figures of then."""
+    """An order with its price, the moment of the join, and the figures then."""
 
     order: Order
     price: int
@@ -59,20 +124,14 @@ class Joined(NamedTuple):
 
 @dataclass
 class Run:
-    """What one run came to.
-
-    Args:
-        name: one of `WAYS`.
-        changes: of prices.
-        joined: the orders, as they came out.
-    """
+    """A run in one of the `WAYS`, with its changes of prices and the joined orders."""
 
     name: str
     changes: list[Change]
     joined: list[Joined] = field(default_factory=list)
 
     def figures(self) -> tuple[float, ...]:
-        """Return them in the order of `FIGURES`."""
+        """Return the figures in the order of `FIGURES`."""
         last = self.joined[-1].so_far
         latencies = [(each.at - each.order.at) * 1_000 for each in self.joined]
         seconds = self.joined[-1].at - self.joined[0].order.at
@@ -81,7 +140,7 @@ class Run:
         return last.hits / last.rows, median(latencies), highest, rate, last.mean_batch
 
     def moments(self) -> list[tuple[float, float, float, float]]:
-        """Return what is drawn, bin by bin: second, hit rate, latency in ms, requests a second."""
+        """Return for each bin: second, hit rate, latency in ms, requests a second."""
         begun, made = self.joined[0].at, list[tuple[float, float, float, float]]()
         before = LookupStatistics()
         for number, group in groupby(self.joined, lambda each: int((each.at - begun) / BIN)):
@@ -95,10 +154,10 @@ class Run:
         return made
 
     def too_old(self) -> list[str]:
-        """Name the orders with a price that was no longer good when they came.
+        """Return the orders with a price that was too old when they came, in words.
 
         A price may be as old as the cache allows, and was read by a request that began before the
-        order came, if another has asked for the product just before.
+        order came, if another order needed the product just before.
         """
         replaced = {(each.product, each.price - 1): each.at for each in self.changes}
         longest = max(each.at - each.order.at for each in self.joined)
@@ -111,7 +170,7 @@ class Run:
 
 
 async def orders(plan: Plan) -> AsyncIterator[Order]:
-    """Give orders at their rate, mostly of a few products."""
+    """Yield orders at their rate, mostly of a few products."""
     chance, begun = Random(plan.seed), time.monotonic()
     for number in range(plan.orders):
         wait = begun + number / plan.rate - time.monotonic()

@@ -13,21 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from joining import WAYS, Plan, Run, joined
-from prices import server
+from joining import WAYS, Plan, Run, joined, server
 
 FIGURES = "hit rate", "median ms", "p99 ms", "requests/s", "keys a request"
-
-
-def parser() -> argparse.ArgumentParser:
-    """Return what reads the options."""
-    made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    made.add_argument("--orders", type=int, default=10_000, metavar="N", help="(default: 10000)")
-    told = "orders a second (default: 2000)"
-    made.add_argument("--rate", type=int, default=2_000, metavar="N", help=told)
-    made.add_argument("--seed", type=int, default=1, metavar="N", help="others, other orders")
-    made.add_argument("--plot", type=Path, metavar="FILE", help="draw the four (.png, .svg)")
-    return made
 
 
 def show(runs: Sequence[Run]) -> None:
@@ -55,12 +43,16 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         axes.set_ylim(bottom=0)
     figure.legend([run.name for run in runs], loc="outside lower center", ncols=len(runs))
     figure.savefig(path)
-    plt.close(figure)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code: 0; 1 if an order has a price that is too old; 2 without a Redis."""
-    options = parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--orders", type=int, default=10_000, metavar="N", help="(default: 10000)")
+    parser.add_argument("--rate", type=int, default=2_000, metavar="N", help="orders a second")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the orders")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw the runs (.png, .svg)")
+    options = parser.parse_args(arguments)
     found = shutil.which("redis-server") or shutil.which(
         "redis-server", path=str(Path(sys.executable).parent)
     )

@@ -21,9 +21,9 @@ def runs() -> Iterator[dict[str, Any]]:
     )
     assert found, "there is no redis-server on PATH; .ci/redis ENVIRONMENT brings one"
     with modules_of("lookup"):
-        joining, prices = of("joining"), of("prices")
+        joining = of("joining")
         plan = joining.Plan(ORDERS, 3_000, seed=1)
-        with prices.server(found) as url:
+        with joining.server(found) as url:
             yield {name: asyncio.run(joining.joined(name, plan, url)) for name in joining.WAYS}
 
 
