@@ -1,8 +1,8 @@
-"""Jobs on operators, on a virtual clock, and by hand; and what is wrong with a recorded run."""
+"""Jobs on operators, on a virtual clock; and the problems of a recorded run."""
 
 import asyncio
 import copy
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from math import inf
@@ -190,61 +190,6 @@ def play(job: Job, backend: str) -> Run:
         name = "refused" if isinstance(error, refusals) else "error"
         setattr(run, name, f"raised: {type(error).__name__}: {error}".splitlines()[0])
     return run
-
-
-class Window:
-    """A window limiter as people write it: a lock, and the times at which costs leave it."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-        self._keys: Any = defaultdict(lambda: (asyncio.Lock(), deque()))
-
-    async def enter(self, work: Work) -> None:
-        rule, loop = self._rule, asyncio.get_running_loop()
-        cost = work.cost if rule.kind == "cost" else 1
-        lock, costs = self._keys[work.key if rule.by else 0]
-        async with lock:
-            while sum(each for _, each in costs) + cost > rule.most:
-                leaves, _ = costs.popleft()
-                await asyncio.sleep(leaves - loop.time())
-            costs.append((loop.time() + rule.arrives_in + rule.per, cost))
-
-
-def by_hand(job: Job) -> float | None:
-    """Return the seconds of workers with semaphores and windows; None for what they can't do."""
-    flights = [rule for rule in job.limits if rule.kind == "in_flight" and not rule.weight]
-    windows = [Window(r) for r in job.limits if r.kind in ("calls", "cost") and not r.burst]
-    is_simple = len(windows) + len(flights) == len(job.limits) and len(flights) <= 1
-    shares = job.batch or job.cache or job.hedge or job.operators > 1
-    if shares or job.timeout or any(job.reads) or not is_simple:
-        return None
-    most, by = (flights[0].most, flights[0].by) if flights else (job.capacity, False)
-
-    async def main() -> float:
-        loop, service, works = asyncio.get_running_loop(), Service(job, Run()), iter(job.work())
-        semaphores: Any = defaultdict(partial(asyncio.Semaphore, most))
-        keys: Any = defaultdict(asyncio.Lock)
-
-        async def work_on() -> None:
-            for work in works:  # of all workers
-                await asyncio.sleep(work.at - loop.time())
-                async with keys[work.key if job.mode == "key-ordered" else -1 - work.index]:
-                    for attempt in range(1, job.most_calls + 1):
-                        for window in windows:
-                            await window.enter(work)
-                        async with semaphores[work.key if by else 0]:
-                            try:
-                                await asyncio.wait_for(service.one(work), job.longest)
-                                break
-                            except (OSError, RetryAfter, TimeoutError):
-                                pass
-                        await asyncio.sleep(job.back_off(attempt))
-
-        await asyncio.gather(*(work_on() for _ in range(job.capacity)))
-        return loop.time()
-
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(main())
 
 
 def problems(job: Job, run: Run) -> list[str]:

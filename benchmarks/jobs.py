@@ -1,6 +1,6 @@
 """The time of realistic jobs, compared with the least time that their limits allow.
 
-    python benchmarks/jobs.py [--page FILE] [--plot FILE] [--only TEXT]
+    python benchmarks/jobs.py [--page FILE] [--only TEXT]
 
 All jobs run on a virtual clock, so each run gives the same figures. `--only` runs the jobs whose
 name contains a text.
@@ -11,20 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from re import search
 from statistics import median
-from typing import Any
 
 from _job import Job, alone, pairs, realistic
-from _job_runs import Run, by_hand, play, problems
+from _job_runs import Run, play, problems
 from _optimum import best
-from _page import markdown, pyplot, shown
+from _page import markdown, shown
 from msgspec import Struct
 from rich.console import Console
 from rich.progress import track
 
 BACKENDS = ("pool", "threads", "reference")
 GOAL = 0.95
-PICTURED = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
-         "crawl, 1 a second a host")  # fmt: skip
 REASONS = (
     ("retry-after . adaptive", BACKENDS, "after a `RetryAfter`, an `Adaptive` starts no call"),
     ("adaptive", BACKENDS, "`Adaptive` begins with 4 calls at a time, and searches for more"),
@@ -43,12 +40,10 @@ def reason(job: Job, backend: str) -> str:
 
 
 class Outcome(Struct, frozen=True):
-    """Seconds of the optimum, of that without latencies and of the loop by hand; the runs."""
+    """Seconds of the optimum, and the runs."""
 
     job: Job
     optimum: float
-    nominal: float
-    hand: float | None
     runs: dict[str, Run]
 
     def ratio(self, backend: str) -> float | None:
@@ -63,16 +58,14 @@ class Outcome(Struct, frozen=True):
         return [name for name, ratio in ratios.items() if ratio is not None and ratio < GOAL]
 
     def row(self) -> Sequence[str]:
-        ratios = [*map(self.ratio, BACKENDS), self.hand and self.optimum / self.hand]
-        ratios.append(self.nominal / self.runs["pool"].seconds or None)
+        ratios = map(self.ratio, BACKENDS)
         cells = ["-" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
         why = dict.fromkeys(reason(self.job, name) for name in self.below)
         return self.job.name, f"{self.optimum:,.2f}", *cells, "; ".join(why)
 
 
 def measure(job: Job) -> Outcome:
-    times = best(job)[0], best(job, nominal=True)[0], by_hand(job)
-    return Outcome(job, *times, {backend: play(job, backend) for backend in BACKENDS})
+    return Outcome(job, best(job), {backend: play(job, backend) for backend in BACKENDS})
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
@@ -90,7 +83,7 @@ def faults(outcomes: Iterable[Outcome]) -> Iterator[Sequence[str]]:
                 yield each.job.name, name, problem.replace("|", "/")
 
 
-HEAD = ("job", "optimum, s", *BACKENDS, "by hand", "nominal", f"why below {GOAL}")
+HEAD = ("job", "optimum, s", *BACKENDS, f"why below {GOAL}")
 SUMMARY = ("operator", "jobs", "median ratio", "lowest ratio", f"below {GOAL}")
 FAULTS = ("job", "operator", "problem")
 
@@ -107,13 +100,7 @@ of the optimum to the time of the operator: 1 is best, and {GOAL} is the goal. A
 than that of the source was faster. A `-` marks a job that the operator refuses: threads have no
 cache and no hedges, the reference has no `Adaptive`, and a batch has no limits by key.
 
-`by hand` is a loop of workers with semaphores and windows. It keeps no order of results, so its
-capacity is never full of finished ones. `nominal` compares the pool with calls that count for `per`
-seconds from their start, as if `latency` were 0.
-
 {markdown(SUMMARY, summary([*jobs, *both]))}
-![Starts of calls](jobs.svg)
-
 {markdown(HEAD, map(Outcome.row, jobs))}
 ## Pairs of options
 
@@ -128,27 +115,9 @@ Exceeded limits, and lost, repeated or disordered results:
 {markdown(FAULTS, wrong) if wrong else "None."}\n"""
 
 
-def plot(outcomes: Iterable[Outcome], path: Path) -> None:
-    """Draw the starts of calls over time, with those of the ideal operator."""
-    plt = pyplot()
-    wide, dotted = {"linewidth": 6, "color": "lightgray"}, {"linestyle": ":", "color": "black"}
-    styles: dict[str, Any] = {"optimum": wide, "nominal": dotted}
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    for axis, each in zip(axes.flat, outcomes, strict=True):
-        starts = {"optimum": best(each.job)[1], "nominal": best(each.job, nominal=True)[1]}
-        starts |= {name: [call.start for call in run.calls] for name, run in each.runs.items()}
-        for number, (name, times) in enumerate(starts.items()):
-            counts, style = range(1, len(times) + 1), styles.get(name, {"linewidth": 5 - number})
-            axis.step(sorted(times), counts, where="post", label=name, **style)
-        axis.set(title=each.job.name, xlabel="seconds", ylabel="calls started")
-        axis.legend()
-    figure.savefig(path, metadata={"Date": None})
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", type=Path, help="a file for the page in Markdown")
-    parser.add_argument("--plot", type=Path, help="a file for the picture")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
     asked = parser.parse_args()
     chosen = [[*realistic(), *alone()], pairs()]
@@ -159,8 +128,6 @@ def main() -> None:
     Console().print(shown(FAULTS, faults([*jobs, *both])))
     if asked.page:
         asked.page.write_text(page(jobs, both), encoding="utf-8")
-    if asked.plot:
-        plot([each for name in PICTURED for each in jobs if each.job.name == name], asked.plot)
 
 
 if __name__ == "__main__":

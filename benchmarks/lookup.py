@@ -243,7 +243,7 @@ def on_spark(url: str) -> Callable[[str], Costs]:
     flows = _lookup_flows.flows_of(url, towns)
 
     def measured(title: str) -> Costs:
-        found = {"lookup_join, alone, processor": _lookup_flows.alone(zipf(_lookup_flows.MANY))}
+        found: dict[str, float] = {}
         for name, flow in track(flows.items(), title, transient=True):
             found[name], found[f"{name}, processor"] = _lookup_flows.took(flow, frames)
         return found

@@ -1,21 +1,13 @@
-"""Figures of runs: their table, their comparison with the log of the service, and a picture."""
+"""Figures of runs: their table, and their comparison with the log of the service."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from jobs import Job, Result, airports
 from rich.console import Console
 from rich.table import Table
 from weather import Call
-
-KINDS = {
-    200: ("answered", "tab:blue"),
-    429: ("come again (429)", "tab:orange"),
-    500: ("failed (500)", "tab:red"),
-}
 
 
 @dataclass(frozen=True)
@@ -82,7 +74,10 @@ def column(run: Run) -> dict[str, str]:
     return {
         "airports": f"{run.job.airports:,}",
         "calls at a time, at most": f"{run.job.capacity:,}",
-        **{f"calls answered by {status}": f"{len(run.answered(status)):,}" for status in KINDS},
+        **{
+            f"calls answered by {status}": f"{len(run.answered(status)):,}"
+            for status in (200, 429, 500)
+        },
         "at the service at the kill": f"{at_kill:,}",
         "answers completed twice": f"{run.completed_twice():,}",
         "found in the journal": f"{run.result.found:,}",
@@ -102,46 +97,3 @@ def show(runs: Sequence[Run]) -> None:
     for name in columns[0]:
         table.add_row(name, *(each[name] for each in columns))
     Console().print(table)
-
-
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """Draw calls in flight, and the latency of each call, over time; a row for each run."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")  # There may be no screen.
-    from matplotlib import pyplot as plt  # only now it is known where to draw
-
-    figure, rows = plt.subplots(
-        len(runs), 2, figsize=(10, 2.8 * len(runs)), layout="constrained", squeeze=False
-    )
-    for run, (left, right) in zip(runs, rows, strict=True):
-        _draw_in_flight(run, left)
-        _draw_latency(run, right)
-        for axes in (left, right):
-            killed = run.killed - run.started
-            axes.axvline(killed, color="black", ls=":", lw=1, label="killed (SIGKILL)")
-            axes.set_xlabel("seconds")
-    figure.legend(*rows[0][1].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.savefig(path, dpi=90)
-
-
-def _draw_in_flight(run: Run, axes: Any) -> None:
-    steps = [(call.began, 1) for call in run.log] + [(call.ended, -1) for call in run.log]
-    moments, levels = [], [0]
-    for moment, step in sorted(steps):
-        moments.append(moment - run.started)
-        levels.append(levels[-1] + step)
-    axes.step(moments, levels[1:], where="post", lw=0.5)
-    axes.axhline(run.job.capacity, color="tab:gray", ls="--", lw=0.8)
-    axes.set_title(f"{run.on}: calls in flight at the service", fontsize="medium")
-
-
-def _draw_latency(run: Run, axes: Any) -> None:
-    for status, (name, colour) in KINDS.items():
-        calls = run.answered(status)
-        # Immediate refusals would be invisible.
-        latencies = [max(1, 1000 * (call.ended - call.began)) for call in calls]
-        began = [call.began - run.started for call in calls]
-        axes.scatter(began, latencies, 4 if len(run.log) < 10_000 else 1, colour, label=name)
-    axes.set_yscale("log")
-    axes.set_title(f"{run.on}: latency of each call, in ms", fontsize="medium")

@@ -17,13 +17,12 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
-from figures import Run, draw, mismatches, show
+from figures import Run, mismatches, show
 from jobs import Job, Result, airports
 from rich.console import Console
 from weather import Behaviour, Call
@@ -142,10 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--airports", type=int, metavar="N", help="how many (default: all)")
     parser.add_argument("--capacity", type=int, default=100, metavar="N", help="calls at a time")
     parser.add_argument("--on", choices=[*WAYS, "all"], default="all", help="(default: all)")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw calls and their latency")
     options = parser.parse_args(arguments)
-    if options.plot:
-        import_module("matplotlib")  # If it is missing, the error comes before the runs.
     job = Job(len(airports(options.airports)), options.capacity)
     ways = WAYS if options.on == "all" else (options.on,)
     try:
@@ -154,8 +150,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     show(runs)
-    if options.plot:
-        draw(runs, options.plot)
     wrong = [line for made in runs for line in mismatches(made)]
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)

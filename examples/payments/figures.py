@@ -1,17 +1,13 @@
-"""Figures of runs: their table, their comparison with the log of the service, and a picture."""
+"""Figures of runs: their table, and their comparison with the log of the service."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median, quantiles
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from service import SLOW, Call, is_slow, score
-
-TICKS = (0.5, 1, 2, 5, 10, 20, 50)
-"""Seconds that the axis of the picture marks."""
+from service import Call, is_slow, score
 
 
 class Payment(NamedTuple):
@@ -61,11 +57,6 @@ class Run:
     def zero(self) -> float:
         """When payments began to come independently of the output."""
         return self.payments[self.warm].at
-
-    @property
-    def goes_on(self) -> float:
-        """When the first score came out after the kill."""
-        return min(each.at for each in self.scored if each.at > self.killed)
 
     def often(self) -> Counter[int]:
         """Return how often each payment came out."""
@@ -144,42 +135,3 @@ def show(runs: Sequence[Run]) -> None:
     print(f"{'':30}", *(f"{run.way:>10}" for run in runs))
     for name in columns[0]:
         print(f"{name:30}", *(f"{each[name]:>10}" for each in columns))
-
-
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """Draw the latency of each payment over time, a panel for each run."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")  # There may be no screen.
-    from matplotlib import pyplot as plt  # only now it is known where to draw
-
-    size = 5.5 * len(runs), 3.8
-    figure, panels = plt.subplots(
-        1, len(runs), figsize=size, layout="constrained", squeeze=False, sharey=True
-    )
-    for run, axes in zip(runs, panels[0], strict=True):
-        _draw(run, axes)
-    panels[0][0].set_ylabel("seconds from file to sink")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    figure.savefig(path, dpi=100)
-
-
-def _draw(run: Run, axes: Any) -> None:
-    from matplotlib.ticker import NullLocator
-
-    zero = run.zero
-    axes.axvspan(
-        run.killed - zero, run.goes_on - zero, color="0.9", label="from the kill to the next score"
-    )
-    for slow, name in ((False, "fast call"), (True, f"slow call ({SLOW:g} s)")):
-        later = [each for each in run.scored if each.payment.at >= zero]
-        taken = [each for each in later if is_slow(each.payment.id) is slow]
-        came = [each.payment.at - zero for each in taken]
-        axes.scatter(
-            came, [each.at - each.payment.at for each in taken], 25 if slow else 6, label=name
-        )
-    axes.set_yscale("log")
-    axes.set_yticks(TICKS, [f"{each:g}" for each in TICKS])
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.set_title(run.way, fontsize="medium")
-    axes.set_xlabel("second in which the payment came")

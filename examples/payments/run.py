@@ -1,6 +1,6 @@
 """Score a stream of payments, be killed half-way, and pay for no score twice.
 
-python examples/payments/run.py --plot payments.png
+python examples/payments/run.py
 
 The stream runs on Spark in a process that is killed (SIGKILL) with its JVM and its workers, and
 started again from its checkpoint: once with `carry`, and once without. The service runs on this
@@ -17,12 +17,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import unquote, urlparse
 
-from figures import Payment, Run, Scored, draw, mismatches, show
+from figures import Payment, Run, Scored, mismatches, show
 from service import running
 
 HERE = Path(__file__).parent
@@ -222,11 +221,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     seconds = "before the kill, and half as many after it (default: 12)"
     parser.add_argument("--seconds", type=float, default=12, metavar="N", help=seconds)
     parser.add_argument("--way", choices=[*WAYS, "both"], default="both", help="(default: both)")
-    plot = "draw the latency of each payment (.png, .svg)"
-    parser.add_argument("--plot", type=Path, metavar="FILE", help=plot)
     options = parser.parse_args(arguments)
-    if options.plot:
-        import_module("matplotlib")  # If it is missing, the error comes before the runs.
     try:
         ways = WAYS if options.way == "both" else (options.way,)
         runs = [run(way, options.seconds) for way in ways]
@@ -234,8 +229,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     show(runs)
-    if options.plot:
-        draw(runs, options.plot)
     wrong = [line for made in runs for line in mismatches(made)]
     for line in wrong:
         print(f"error: {line}", file=sys.stderr)

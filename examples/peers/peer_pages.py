@@ -9,7 +9,7 @@ from measured import Measured, all_measured, hush
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
-from flink_runs import run_of
+from flink_defects import run_of
 from smallest_failures import drawn
 
 from asyncwait.conformance._words import counted

@@ -30,7 +30,7 @@ def missed(jobs: ModuleType, chosen: Iterable[Any], backend: str) -> dict[str, A
         run = jobs.play(job, backend)
         wrong = [] if run.refused else jobs.problems(job, run)
         is_known = run.refused or jobs.reason(job, backend)
-        ratio = 1 if is_known else jobs.best(job)[0] / run.seconds
+        ratio = 1 if is_known else jobs.best(job) / run.seconds
         if wrong or ratio < jobs.GOAL:
             found[job.name] = wrong or ratio
     return found

@@ -41,7 +41,6 @@ def test_the_figures_of_a_run(made: Any) -> None:
         "fast, before the kill: 99 %": "2.0 s",
     }
     assert of("figures").mismatches(made) == []
-    assert made.goes_on == 6.0
 
 
 def test_a_difference_is_told(made: Any) -> None:
