@@ -10,9 +10,8 @@ from pathlib import Path
 
 import connect_job
 import pytest
-import standalone_job
+import standalone
 from example_modules import run_example
-from standalone import standalone
 
 WITHIN = 500.0
 """Seconds; on a machine with nothing else to do it takes twenty."""
@@ -26,8 +25,8 @@ def calls(folder: Path) -> int:
 @pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
-        command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
+    with standalone.standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:
             job = subprocess.Popen(command, stdout=log, stderr=log)
         until = time.monotonic() + WITHIN

@@ -1,9 +1,12 @@
-"""What tests of metrics collect, as the SDK of OpenTelemetry does."""
+"""Played operators, metrics as OpenTelemetry collects them, and consoles of rich."""
 
+import io
+import re
 from typing import Any
 
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader, MetricsData
+from rich.console import Console
 
 from asyncwait.backends.watching._figures import METRICS
 from asyncwait.spec import Statistics
@@ -46,3 +49,34 @@ class Collected:
     def some(self, *names: str, **attributes: Any) -> list[float]:
         figures = self.figures(**attributes)
         return [figures[f"asyncwait.{name}"] for name in names]
+
+
+class Played:
+    def __init__(self, **figures: Any) -> None:
+        self.figures: Any = Statistics(**figures)
+        self.trouble: Exception | None = None
+
+    def statistics(self) -> Any:
+        if self.trouble is not None:
+            raise self.trouble
+        return self.figures
+
+
+def terminal(width: int = 120) -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=width, color_system=None)
+
+
+def log(width: int = 120) -> Console:
+    return Console(file=io.StringIO(), force_terminal=False, width=width)
+
+
+def written(console: Console) -> str:
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def drawn(console: Console) -> list[str]:
+    text = re.sub(r"\x1b\[[?0-9]*[a-zA-Z]", "", written(console))
+    lines = (re.sub("[━╸╺ ]+", " ", line).strip() for line in re.split("[\r\n]+", text))
+    return [line for line in lines if line]
