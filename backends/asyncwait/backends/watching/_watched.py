@@ -16,7 +16,7 @@ S_co = TypeVar("S_co", covariant=True)
 
 
 class Watched(Protocol[S_co]):
-    """The object that `async with` of an operator, of a chain, or of a lookup returns.
+    """The object that `async with` of an operator or of a lookup returns.
 
     Its figures are `Statistics`, or `LookupStatistics`.
     """
