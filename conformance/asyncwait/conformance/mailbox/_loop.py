@@ -14,14 +14,29 @@ from asyncwait.conformance.mailbox._history import (
     Run,
     check,
 )
-from asyncwait.conformance.mailbox.checks._asking import is_suspended
-from asyncwait.spec.mailbox.program import ANYBODYS, ASKING, OWNER, WAITING
+from asyncwait.spec.mailbox.program import ANYBODYS, OWNER, WAITING
 
 FEW_ROUNDS = 4
 """Rounds after which a neighbour must have had its turn."""
 
-_RAISES = "raised reported"
 _COMPLETES = "all_actions_completed"
+
+
+def _is_suspended(history: MailboxHistory, moment: float) -> bool | None:
+    """Return whether the default action was suspended then; None if the trace leaves it open."""
+    made = [each for each in history.of("suspend_action") if each.is_well and each.end < moment]
+    if not made:
+        return False
+    resumed = [
+        each
+        for each in history.executions
+        if each.does == "resume"
+        and each.step.number == len(made) - 1
+        and made[-1].end < each.begin < moment
+    ]
+    if not resumed:
+        return True
+    return False if any(each.by == OWNER and each.end < moment for each in resumed) else None
 
 
 def _loops(history: MailboxHistory) -> list[Execution]:
@@ -123,7 +138,7 @@ def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator
     """A loop that waits has run all mails."""
     for run in history.runs:
         amid = run.amid
-        if amid and amid.does == "run" and is_suspended(history, run.at):
+        if amid and amid.does == "run" and _is_suspended(history, run.at):
             yield None
     for at, waiting in history.waits:
         if waiting.does == "run":
@@ -146,15 +161,6 @@ def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
             early = [at for at in history.actions if stale[0].begin < at < resumed]
             text = "the action was run; only an earlier suspension was resumed"
             yield (text, early[0]) if early else None
-
-
-@check("MBX-53")
-def a_second_suspension_is_refused(history: MailboxHistory) -> Iterator[Finding]:
-    """With two suspensions, a resumption would be ambiguous."""
-    for suspended in history.of("suspend_action"):
-        if suspended.by == OWNER and is_suspended(history, suspended.begin) is True:
-            wrong = suspended.seen.error != "refused"
-            yield ("the action was suspended twice", suspended.end) if wrong else None
 
 
 def _stopped(history: MailboxHistory, verb: str) -> Iterator[tuple[Execution, Execution]]:
@@ -202,8 +208,7 @@ def _went_on(history: MailboxHistory, loop: Execution, since: float) -> Finding:
 def a_suspended_loop_stops_at_once(history: MailboxHistory) -> Iterator[Finding]:
     """Suspending the loop goes ahead of the waiting mails, which stay for the next run."""
     for stop, loop in _stopped(history, "suspend"):
-        if loop.seen.error != _RAISES:
-            yield _went_on(history, loop, max(stop.end, loop.begin))
+        yield _went_on(history, loop, max(stop.end, loop.begin))
     yield from _ended_untold(history)
 
 
@@ -241,61 +246,6 @@ def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Findi
             )
 
 
-@check("MBX-57")
-def a_reported_error_is_raised(history: MailboxHistory) -> Iterator[Finding]:
-    """The loop raises a reported error, ahead of the waiting mails."""
-    for report, loop in _stopped(history, "report_error"):
-        stops = {"suspend", "all_actions_completed"}
-        if any(each.does in stops and each.begin < report.begin for each in history.executions):
-            continue
-        if _urgent_error_before(history, loop):
-            continue
-        found = _went_on(history, loop, max(report.end, loop.begin))
-        if found is None and loop.end < NEVER and loop.seen.error not in {_RAISES, "cancelled"}:
-            found = (
-                f"the loop raised {loop.seen.error or 'nothing'}, not what it was told",
-                loop.end,
-            )
-        yield found
-
-
-def _urgent_error_before(history: MailboxHistory, loop: Execution) -> bool:
-    """Whether another error had the right to come first."""
-    raising = {letter.name for letter in history.letters.values() if letter.post.raises}
-    return any(run.amid is loop and run.mail in raising for run in history.runs)
-
-
-@check("MBX-58")
-def what_is_left_is_run(history: MailboxHistory) -> Iterator[Finding]:
-    """Draining the loop runs all mails inside; an error leaves the rest inside."""
-    for drained in history.of("run_what_is_left"):
-        if drained.by != OWNER or drained.amid is not None:
-            continue
-        inside = history.inside(drained.begin)
-        if not inside or drained.seen.error == "closed":
-            continue
-        left = [each.name for each in inside if each.is_inside(drained.end)]
-        gone = [each for each in inside if not each.runs and each.gone == NEVER]
-        if drained.is_well and left:
-            yield f"{left[0]} was left; nothing was raised", drained.end
-        elif drained.seen.error and gone:
-            yield f"{gone[0].name} was lost when another mail raised", drained.end
-        else:
-            yield None
-
-
-@check("MBX-59")
-def a_loop_needs_an_open_mailbox(history: MailboxHistory) -> Iterator[Finding]:
-    """The loop raises an error instead of waiting for mails that can't come."""
-    for loop in _loops(history):
-        states = history.states_at(loop.begin, loop.begin)
-        if "open" in states or any(history.of("all_actions_completed")) or history.actions:
-            continue
-        wrong = loop.seen.error != "closed"
-        came = loop.seen.error or ("nothing" if loop.end < NEVER else "nothing yet")
-        yield (f"the loop raised {came}; the mailbox is {min(states)}", loop.end) if wrong else None
-
-
 @check("MBX-60")
 def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
     """Other tasks of the thread go on while the loop always has mails to run."""
@@ -309,30 +259,10 @@ def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
         )
 
 
-@check("MBX-61")
-def the_figures_are_right(history: MailboxHistory) -> Iterator[Finding]:
-    """The metrics are the numbers of mails run and mails waiting."""
-    cancelled = any(letter.cancelled < NEVER for letter in history.letters.values())
-    for asked in history.of("metrics"):
-        inside, unknown = history.inside(asked.begin), history.steered(asked.begin)
-        if cancelled or not asked.is_well or len(history.maybe_inside(asked)) != len(inside):
-            continue
-        ran = [run for run in history.runs if run.amid and run.amid.does in _LOOPING]
-        expected = sum(run.at < asked.begin for run in ran), len(inside)
-        told = tuple(int(figure) for figure in str(asked.seen.value).split())
-        off = [had - should for had, should in zip(told, expected, strict=True)]
-        wrong = any(not 0 <= by <= unknown for by in off)
-        text = f"run and waiting: {told[0]} and {told[1]}, not {expected[0]} and {expected[1]}"
-        yield (text, asked.end) if wrong else None
-
-
-_LOOPING = {"run", "run_what_is_left"}
-
-
-_NEEDS_OPEN = frozenset({"execute", "submit", "report_error", "try_take_from_batch", "run"}) | TAKES
+_NEEDS_OPEN = frozenset({"execute", "submit", "try_take_from_batch", "run"}) | TAKES
 """Steps whose refusal other rules judge."""
 
-_NEVER_REFUSED = ASKING | {"close", "close_processor", "suspend", "all_actions_completed", "resume"}
+_NEVER_REFUSED = {"has_mail", "close", "suspend", "all_actions_completed", "resume"}
 
 
 @check("MBX-63")

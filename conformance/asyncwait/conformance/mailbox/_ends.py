@@ -1,4 +1,4 @@
-"""Checks of the end of a mailbox, exclusive sections, and futures."""
+"""Checks of answers, of the end of a mailbox, of exclusive sections, and of futures."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,63 @@ from asyncwait.conformance.mailbox._history import (
     Letter,
     MailboxHistory,
     check,
+    sees,
 )
 from asyncwait.spec.mailbox.program import OWNER
+
+
+def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | str:
+    """Judge an answer about waiting mail; a text if the trace leaves the right answer open."""
+    value = asked.seen.value
+    inside = history.inside(asked.begin)
+    if inside:
+        text = f"{what} was denied; {inside[0].name} waits"
+        return None if value is True else (text, asked.end)
+    if history.maybe_inside(asked) or history.steered(asked.begin):
+        return "unknown"
+    return None if value is False else (f"{what} was claimed; nothing waits", asked.end)
+
+
+@check("MBX-29")
+def mail_is_told(history: MailboxHistory) -> Iterator[Finding]:
+    """`has_mail` is true while any mail waits, seen or unseen, and else false."""
+    yield from _answers_about_mail(history, "has_mail")
+
+
+def _answers_about_mail(history: MailboxHistory, asks: str) -> Iterator[Finding]:
+    for asked in history.of(asks):
+        found = _tells(history, asked, "that there is mail")
+        if asked.by == OWNER and asked.is_well and not isinstance(found, str):
+            yield found
+
+
+@check("MBX-31")
+def asking_takes_no_lock(history: MailboxHistory) -> Iterator[Finding]:
+    """`has_mail` answers while another thread has the mailbox for itself."""
+    for section in history.executions:
+        if section.does != "exclusively" or section.by == OWNER:
+            continue
+        for asked in history.executions:
+            is_amid = section.begin < asked.begin < section.end
+            if asked.does == "has_mail" and asked.by == OWNER and is_amid:
+                wrong = asked.end > section.end
+                yield (f"{asked} waited for {section}", asked.begin) if wrong else None
+
+
+@check("MBX-44")
+def trying_says_whether_it_ran_one(history: MailboxHistory) -> Iterator[Finding]:
+    """`try_run_one` is true if it ran a mail, else false."""
+    for tried in history.of("try_run_one"):
+        if not tried.is_well or tried.by != OWNER:
+            continue
+        ran, value = history.runs_amid(tried), tried.seen.value
+        if ran:
+            wrong = value is not True
+            yield (f"{tried} gave {value}, and ran {ran[0].mail}", tried.end) if wrong else None
+        elif not any(sees(tried, each) for each in history.maybe_inside(tried)):
+            wrong = value is not False and not history.steered(tried.begin)
+            yield (f"{tried} gave {value}, and ran nothing", tried.end) if wrong else None
+
 
 _TAKING = ("try_take_from_batch", *sorted(TAKES))
 
@@ -47,16 +102,6 @@ def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Finding]:
             yield (f"{taking} raised {came}; it is closed", taking.end) if wrong else None
 
 
-@check("MBX-36")
-def there_is_no_way_back(history: MailboxHistory) -> Iterator[Finding]:
-    """Open, quiesced, closed: in this order only."""
-    for asked in (each for each in history.of("state") if each.is_well):
-        states = history.states(asked)
-        wrong = asked.seen.value not in states
-        text = f"it says that it is {asked.seen.value}; it is {' or '.join(sorted(states))}"
-        yield (text, asked.end) if wrong else None
-
-
 def _all_given(history: MailboxHistory, giving: Execution) -> Finding:
     """Judge whether all mails were given back, in the order in which they would be taken."""
     mails = giving.seen.mails
@@ -85,15 +130,6 @@ def closing_gives_back_what_nobody_took(history: MailboxHistory) -> Iterator[Fin
         was_open = "closed" not in history.states(closed)
         if closed.is_well and was_open and history.inside(closed.begin):
             yield _all_given(history, closed)
-
-
-@check("MBX-38")
-def closing_again_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
-    """A closed mailbox has nothing to give back, and no reason to complain."""
-    for closed in history.of("close"):
-        if closed.by == OWNER and history.states(closed) == {"closed"}:
-            gave = closed.seen.error or ", ".join(closed.seen.mails)
-            yield (f"closing again: {gave}", closed.end) if gave else None
 
 
 @check("MBX-39")
@@ -132,15 +168,6 @@ def a_section_is_not_interrupted(history: MailboxHistory) -> Iterator[Finding]:
                 yield (f"{other} came into {section}", other.end) if wrong else None
 
 
-@check("MBX-42")
-def a_section_gives_what_its_function_gives(history: MailboxHistory) -> Iterator[Finding]:
-    """An exclusive section returns the result of its function, which may send."""
-    for section in history.of("exclusively"):
-        wrong = section.seen.value != "done"
-        gave = section.seen.error or section.seen.value
-        yield (f"{section} gave {gave}", section.end) if wrong else None
-
-
 @check("MBX-43")
 def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Finding]:
     """The result or error of a submitted mail is in its future, and nowhere else."""
@@ -156,18 +183,6 @@ def a_future_has_what_its_mail_gave(history: MailboxHistory) -> Iterator[Finding
             yield f"{run.amid} raised what is in the future of {letter.name}", run.amid.end
         else:
             yield None
-
-
-@check("MBX-45")
-def a_cancelled_future_is_left_alone(history: MailboxHistory) -> Iterator[Finding]:
-    """A mail whose future was cancelled does nothing."""
-    for cancelled in history.of("cancel_future"):
-        assert cancelled.step.mail is not None
-        letter = history.letters.get(cancelled.step.mail.name)
-        if letter is not None and cancelled.seen.value is True:
-            late = [run.at for run in letter.runs if run.at > cancelled.end]
-            text = f"{letter.name} was run, whose future was cancelled"
-            yield (text, late[0]) if late else None
 
 
 @check("MBX-46")

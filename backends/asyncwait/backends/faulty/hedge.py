@@ -1,4 +1,4 @@
-"""Hedged functions and fallbacks with common mistakes."""
+"""Hedged functions and fallbacks with common mistakes: each breaks one rule of HEDGE."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,8 +6,25 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.faulty.hedge._gallery import breaks
+from asyncwait.backends.faulty._gallery import Slip, into
+from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit import Race, StandIns, Times
+
+
+class FaultyHedge(Slip, frozen=True, kw_only=True):
+    """A small change to `StandIns`, or to its `Race` or `Times`."""
+
+    @property
+    def stand_ins_class(self) -> type[StandIns[Any, Any]]:
+        """The changed class of hedged functions."""
+        parts = {"race_class": self._instead_of(Race), "times_class": self._instead_of(Times)}
+        return type("StandIns", (self._instead_of(StandIns),), parts)
+
+
+FOUND: list[FaultyHedge] = []
+"""Every faulty hedge registered so far."""
+
+breaks = into(FOUND, FaultyHedge)
 
 
 @breaks("HEDGE-1")
@@ -138,3 +155,11 @@ class TakesACancellationForAFailure(StandIns[Any, Any]):
     async def __call__(self, value: Any) -> Any:
         with anyio.CancelScope(shield=True):
             return await super().__call__(value)
+
+
+FAULTY_HEDGES = tuple(FOUND)
+"""All faulty hedges."""
+
+__all__ = ["FAULTY_HEDGES", "FaultyHedge"]
+
+claim_exports(__name__)

@@ -1,13 +1,17 @@
-"""Programs drawn from a seed: a few mails, a few takers, sometimes the end."""
+"""Programs to play on a mailbox: examples, and programs drawn from a seed."""
 
 import random
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._notation import program
-from asyncwait.spec.mailbox.program import SENDERS, Program
+from asyncwait.spec.mailbox.program import SENDERS, STAGES, MailboxPlan, Program, Stage
 
 T = TypeVar("T")
+
+GENERATED = 1_000
+"""Programs drawn for each stage."""
 
 MOST_STEPS = 14
 
@@ -25,20 +29,35 @@ _SHARES = {
 }
 """Shares of the kinds of steps, of a hundred."""
 
-_FLAGS = {"^": 0.25, "~": 0.2, "!": 0.06, "%": 0.1}
-"""Shares of mails that are urgent, are deferrable, raise, or have a function as description."""
+_FLAGS = {"^": 0.25, "~": 0.2, "!": 0.06}
+"""Shares of mails that are urgent, are deferrable, or raise."""
 
 _PRIORITIES = (-1, 0, 0, 1, 2)
 _TAKES = ["try_take", "try_take", "try_run_one", "try_run_one", "try_take_from_batch", "take"]
-_ASKS = ["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
-_ENDS = ["quiesce", "close", "drain", "prepare_close", "run_what_is_left", "close_processor"]
-_STEERS = ["suspend", "all_actions_completed", "report_error"]
+_ENDS = ["quiesce", "close", "drain"]
+_STEERS = ["suspend", "all_actions_completed"]
 
 
 def random_programs(count: int, seed: int = 0) -> Iterator[Program]:
     """Yield `count` programs, always the same for a seed."""
     for number in range(count):
         yield _Drawing(random.Random(f"{seed}-{number}")).program()
+
+
+def mailbox_plans(
+    count: int = GENERATED, seed: int = 0, stages: Sequence[Stage] = STAGES
+) -> Iterator[tuple[str, MailboxPlan, tuple[str, ...]]]:
+    """Yield names, plans and rules: of each example on each stage that can show it, then generated.
+
+    Generated programs have no rules.
+    """
+    for example in MAILBOX_EXAMPLES:
+        for stage in stages:
+            if stage == "threads" or not example.program.needs_threads:
+                yield example.name, MailboxPlan(stage, example.program), example.rules
+    for number, drawn in enumerate(random_programs(count, seed)):
+        for stage in stages:
+            yield f"generated {number} of seed {seed}", MailboxPlan(stage, drawn), ()
 
 
 class _Drawing:
@@ -48,7 +67,6 @@ class _Drawing:
         self._rng = rng
         self._mails = 0
         self._loops = self._chance(0.5)  # Half of the programs run the loop.
-        self._submitted: list[str] = []
 
     def program(self) -> Program:
         rng = self._rng
@@ -71,9 +89,10 @@ class _Drawing:
             case "takes":
                 return self._steers() if self._loops else self._takes()
             case "asks":
-                return f"{self._one(_ASKS)}@{self._one(_PRIORITIES)}"
+                return "has_mail"
             case "cancels":
-                return self._cancels()
+                turns, at_once = self._rng.randint(0, MOST_TURNS), self._chance(0.3)
+                return f"cancel_wait#{turns}{'&' * at_once}"
             case "sections":
                 by = self._sender()
                 inner = (self._sends(depth=0, by=by) for _ in range(self._rng.randint(1, 3)))
@@ -91,14 +110,6 @@ class _Drawing:
             return f"{self._sender()}resume#{self._rng.randint(0, 2)}"
         return f"{self._sender()}{self._one(_STEERS)}" if self._chance(0.4) else "run"
 
-    def _cancels(self) -> str:
-        """Cancel a wait that may exist, now or some turns after the step before; or a mail."""
-        if self._chance(0.5):
-            return f"cancel_wait#{self._rng.randint(0, MOST_TURNS)}{'&' * self._chance(0.3)}"
-        if not self._submitted:
-            return self._sends(depth=1)
-        return f"{self._sender()}cancel_future:{self._one(self._submitted)}"
-
     def _acts(self) -> str:
         steps = [self._sends(depth=1, by="") for _ in range(self._rng.randint(0, 2))]
         if self._chance(0.6):
@@ -113,8 +124,6 @@ class _Drawing:
         verb = "submit" if self._chance(0.25) else "execute"
         flags = "".join(flag for flag, share in _FLAGS.items() if self._chance(share))
         does = self._does() if depth else ""
-        if verb == "submit":
-            self._submitted.append(name)
         at_once = "&" if by is None and self._chance(0.15) else ""
         word = f"{verb}:{name}{flags}@{self._one(_PRIORITIES)}{at_once}"
         return f"{self._sender() if by is None else by}{word}{does}"

@@ -1,4 +1,4 @@
-"""MBX-33 to MBX-46: mailboxes that end wrongly, and futures with wrong outcomes."""
+"""Mailboxes with wrong answers, wrong ends, and futures with wrong outcomes."""
 
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -8,6 +8,47 @@ from typing import Any, TypeVar
 from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import Mail, MailboxExecutor, MailboxState, TaskMailbox
 from asyncwait.spec.mailbox import MailboxClosedError
+
+
+@breaks("MBX-29")
+class DeniesTheBatch(TaskMailbox):
+    """Reports no mail if all mails are in the batch."""
+
+    @property
+    def has_mail(self) -> bool:
+        return bool(self._urgent or self._queue)
+
+
+@breaks("MBX-31")
+class AsksUnderTheLock(TaskMailbox):
+    """Takes the lock to report whether a mail waits: FLINK-14747."""
+
+    @property
+    def has_mail(self) -> bool:
+        with self._lock:
+            return super().has_mail
+
+
+@breaks("MBX-44")
+class ClaimsToHaveRunOne(MailboxExecutor):
+    """Reports that it has run a mail if one waited, even if it could not see that mail."""
+
+    def try_run_one(self, *, with_deferred: bool = False) -> bool:
+        had = self._mailbox.has_mail
+        super().try_run_one(with_deferred=with_deferred)
+        return had
+
+
+@breaks("MBX-63")
+class AnswersNothingInTheEnd(TaskMailbox):
+    """Refuses to say whether a closed mailbox has mail."""
+
+    @property
+    def has_mail(self) -> bool:
+        if self._state is MailboxState.CLOSED:
+            raise MailboxClosedError("the mailbox is closed")
+        return super().has_mail
+
 
 T = TypeVar("T")
 
@@ -41,30 +82,12 @@ class IsSilentlyClosed(TaskMailbox):
         return super().try_take(priority, with_deferred=with_deferred)
 
 
-@breaks("MBX-36")
-class QuiescesWhatIsClosed(TaskMailbox):
-    """Becomes quiesced again if its owner quiesces it after it has closed."""
-
-    def quiesce(self) -> None:
-        self._state = MailboxState.QUIESCED
-
-
 @breaks("MBX-37")
 class ForgetsTheBatchInTheEnd(TaskMailbox):
     """Drops the rest of the batch when it closes."""
 
     def close(self) -> list[Mail]:
         self._batch.clear()
-        return super().close()
-
-
-@breaks("MBX-38")
-class ClosesOnce(TaskMailbox):
-    """Raises if it is closed twice."""
-
-    def close(self) -> list[Mail]:
-        if self._state is MailboxState.CLOSED:
-            raise MailboxClosedError("the mailbox is closed")
         return super().close()
 
 
@@ -97,15 +120,6 @@ class LetsOthersIntoASection(TaskMailbox):
         return function()
 
 
-@breaks("MBX-42")
-class KeepsWhatASectionGives(TaskMailbox):
-    """Drops the return value of an exclusive section."""
-
-    def run_exclusively(self, function: Callable[[], T]) -> T:
-        super().run_exclusively(function)
-        return None  # type: ignore[return-value]
-
-
 @breaks("MBX-43")
 class RaisesWhatIsInTheFuture(MailboxExecutor):
     """Raises the error of a submitted mail in the loop as well as in its future."""
@@ -124,42 +138,6 @@ class RaisesWhatIsInTheFuture(MailboxExecutor):
         return future
 
 
-@breaks("MBX-43")
-class LosesTheErrorOfASubmittedMail(MailboxExecutor):
-    """Never completes the future of a submitted mail that raises."""
-
-    def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
-        future: Future[T] = Future()
-
-        def complete() -> None:
-            with suppress(Exception):
-                future.set_result(run())
-
-        super().execute(complete, **options)
-        return future
-
-
-@breaks("MBX-45")
-class RunsWhatNobodyWants(MailboxExecutor):
-    """Runs a submitted mail before it checks whether the future was cancelled."""
-
-    def submit(self, run: Callable[[], T], **options: Any) -> Future[T]:
-        future: Future[T] = Future()
-
-        def complete() -> None:
-            try:
-                result = run()
-            except Exception as error:
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-            else:
-                if future.set_running_or_notify_cancel():
-                    future.set_result(result)
-
-        super().execute(complete, **options)
-        return future
-
-
 @breaks("MBX-46")
 class SwallowsErrors(MailboxExecutor):
     """Drops the error of a mail."""
@@ -169,16 +147,3 @@ class SwallowsErrors(MailboxExecutor):
             return super().try_run_one(with_deferred=with_deferred)
         except Exception:  # any error: that is the fault
             return True
-
-
-@breaks("MBX-46")
-class WrapsErrors(MailboxExecutor):
-    """Raises its own error in place of a mail's error."""
-
-    async def run_one(self) -> None:
-        try:
-            await super().run_one()
-        except MailboxClosedError:
-            raise
-        except Exception as error:
-            raise ValueError("a mail failed") from error

@@ -1,11 +1,203 @@
-"""The checks of HEDGE: each spot gives None, or a violation with its event."""
+"""Suite of hedges and fallbacks: plans, a player on a clock that jumps, and the checks of HEDGE."""
 
+import random
 from collections.abc import Iterator
+from functools import partial
+from itertools import product
 from math import ceil
+from typing import Any, Literal, TypeAlias
+
+import anyio
+from msgspec import Struct
 
 from asyncwait.conformance._checks import Checks
-from asyncwait.conformance.hedge._play import Event, HedgeHistory
+from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.judging import Finding
+from asyncwait.spec.exports import claim_exports
+from asyncwait.toolkit import Hedge, StandIns
+
+
+class Step(Struct, frozen=True):
+    """The outcome of a call.
+
+    Args:
+        after: milliseconds until the outcome.
+        fails: whether the call raises rather than gives a result.
+    """
+
+    after: int
+    fails: bool = False
+
+
+class Attempt(Struct, frozen=True):
+    """One call of the function with its fallbacks and hedges.
+
+    Args:
+        at: milliseconds.
+        steps: for each function in order: its first call, and its hedge.
+        cancelled: milliseconds after `at`; None for never.
+    """
+
+    at: int
+    steps: tuple[tuple[Step, Step], ...]
+    cancelled: int | None = None
+
+
+class HedgePlan(Struct, frozen=True):
+    """A run of one function with fallbacks and hedges.
+
+    No two moments with different meanings are equal: calls begin at tens of milliseconds, or where
+    an earlier call ends, and end 3 milliseconds, or 6, or 9, behind tens; attempts are cancelled in
+    the middle of ten.
+
+    Args:
+        attempts: by their moments.
+        after: milliseconds until a hedge, or a share of calls; None for no hedges.
+        at_most: share of calls that may have a hedge.
+    """
+
+    attempts: tuple[Attempt, ...]
+    after: int | str | None = 10
+    at_most: float = 1
+
+
+_SHORT, _LONG, _LATE = 3, 23, 43
+
+
+def small_plans() -> Iterator[HedgePlan]:
+    """Yield every small run: one attempt of two functions, or two attempts of one function."""
+    steps = [Step(after, fails) for after in (_SHORT, _LONG, _LATE) for fails in (False, True)]
+    pairs = list(product(steps, steps))
+    for one, cancelled in product(pairs, (None, 5, 15, 35)):
+        yield HedgePlan((Attempt(0, (one,), cancelled),))
+        for other in pairs if one[0].fails else ():
+            yield HedgePlan((Attempt(0, (one, other), cancelled),))
+    for one, other in product(pairs, pairs):
+        yield HedgePlan((Attempt(0, (one,)), Attempt(10, (other,))), at_most=0.5)
+
+
+def random_plans(count: int, seed: int) -> Iterator[HedgePlan]:
+    """Yield `count` runs of up to sixty attempts."""
+    drawn = random.Random(seed)
+    for _ in range(count):
+        after = drawn.choice([None, 10, 20, "p50", "p95"])
+        is_measured = isinstance(after, str)
+        functions = 1 if is_measured else drawn.randint(1, 3)
+        attempts = tuple(
+            _attempt(drawn, 10 * place, functions, is_measured=is_measured)
+            for place in range(drawn.randint(30, 60) if is_measured else drawn.randint(1, 6))
+        )
+        yield HedgePlan(attempts, after, drawn.choice([0.1, 0.5, 1]))
+
+
+def _attempt(drawn: random.Random, at: int, functions: int, *, is_measured: bool) -> Attempt:
+    def step() -> Step:
+        return Step(10 * drawn.choice([0, 0, 1, 2, 5, 9]) + 3, drawn.random() < 0.3)  # noqa: PLR2004
+
+    steps = tuple((step(), step()) for _ in range(functions))
+    is_cancelled = not is_measured and drawn.random() < 0.2  # noqa: PLR2004
+    return Attempt(at, steps, 10 * drawn.randint(0, 9) + 5 if is_cancelled else None)
+
+
+Kind: TypeAlias = Literal["begins", "gives", "fails", "ends cancelled", "outcome", "is cancelled"]
+
+
+class Event(Struct, frozen=True):
+    """An event of a run.
+
+    Args:
+        at: milliseconds.
+        attempt: its number, from 0.
+        kind: of a call, or "outcome" and "is cancelled" of the attempt.
+        function: number of the function, from 0.
+        call: 0 for its first call for the attempt, 1 for the hedge.
+        said: text of a result or an error, which names its call.
+    """
+
+    at: int
+    attempt: int
+    kind: Kind
+    function: int = -1
+    call: int = -1
+    said: str = ""
+
+
+class HedgeHistory(Struct, frozen=True):
+    """The history of a played plan."""
+
+    plan: HedgePlan
+    events: tuple[Event, ...]
+
+    def of(self, kind: Kind) -> Iterator[tuple[int, Event]]:
+        """Yield the events of a kind, each behind its number."""
+        return ((at, event) for at, event in enumerate(self.events) if event.kind == kind)
+
+    def among(self, attempt: int) -> list[tuple[int, Event]]:
+        """Return the events of an attempt, each behind its number."""
+        return [(at, event) for at, event in enumerate(self.events) if event.attempt == attempt]
+
+
+class Failed(Exception):
+    """The error of a call."""
+
+
+def play_hedges(
+    plan: HedgePlan, kind: type[StandIns[Any, Any]] = StandIns, loop: LoopName = "asyncio"
+) -> HedgeHistory:
+    """Call a function with fallbacks and hedges as a plan says; return the history."""
+    return run_virtual(partial(_Player(plan).play, kind), loop)
+
+
+class _Player:
+    def __init__(self, plan: HedgePlan) -> None:
+        self._plan = plan
+        self._events: list[Event] = []
+        self._begun: dict[tuple[int, int], int] = {}
+
+    async def play(self, kind: type[StandIns[Any, Any]], _: SpinWatch) -> HedgeHistory:
+        after = self._plan.after
+        seconds = after / 1000 if isinstance(after, int) else after
+        hedge = None if seconds is None else Hedge(seconds, self._plan.at_most)
+        functions = range(max(len(each.steps) for each in self._plan.attempts))
+        called = kind(*(partial(self._call, each) for each in functions), hedge=hedge)
+        async with anyio.create_task_group() as group:
+            for number, attempt in enumerate(self._plan.attempts):
+                group.start_soon(self._attempt, called, number, attempt)
+        return HedgeHistory(self._plan, tuple(self._events))
+
+    def _note(self, *args: Any) -> None:
+        at = round(1000 * anyio.current_time())
+        self._events.append(Event(at, *args))
+
+    async def _attempt(self, called: StandIns[Any, Any], number: int, attempt: Attempt) -> None:
+        await anyio.sleep_until(attempt.at / 1000)
+        ends = attempt.at + attempt.cancelled if attempt.cancelled is not None else None
+        deadline = float("inf") if ends is None else ends / 1000
+        with anyio.CancelScope(deadline=deadline) as scope:
+            try:
+                said = await called(number)
+            except Failed as error:
+                said = str(error)
+            self._note(number, "outcome", -1, -1, said)
+        if scope.cancelled_caught:
+            self._note(number, "is cancelled")
+
+    async def _call(self, function: int, number: int) -> str:
+        call = self._begun.get((number, function), 0)
+        self._begun[number, function] = call + 1
+        step = self._plan.attempts[number].steps[function][min(call, 1)]
+        said = f"{number}.{function}.{call}"
+        self._note(number, "begins", function, call)
+        try:
+            await anyio.sleep(step.after / 1000)
+        except BaseException:
+            self._note(number, "ends cancelled", function, call)
+            raise
+        self._note(number, "fails" if step.fails else "gives", function, call, said)
+        if step.fails:
+            raise Failed(said)
+        return said
+
 
 HEDGE_CHECKS = check = Checks[HedgeHistory]()
 """The check of each rule, by its id."""
@@ -215,3 +407,18 @@ def who_cancels_the_whole_cancels_its_calls(history: HedgeHistory) -> Iterator[F
         for at, event in events:
             wrong = event.kind != "is cancelled" and event.at > moment
             yield (f"goes on, cancelled at {moment}", at) if wrong else None
+
+
+__all__ = [
+    "HEDGE_CHECKS",
+    "Attempt",
+    "Event",
+    "HedgeHistory",
+    "HedgePlan",
+    "Step",
+    "play_hedges",
+    "random_plans",
+    "small_plans",
+]
+
+claim_exports(__name__)

@@ -1,23 +1,22 @@
-"""MBX-1 to MBX-14, MBX-62: mailboxes that lose, repeat, reorder or show mails, or poll."""
+"""Mailboxes that lose, repeat, reorder, show or defer mails wrongly, or poll."""
 
 import threading
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import anyio
 from anyio.lowlevel import checkpoint
+from msgspec.structs import replace
 
 from asyncwait.backends.faulty.mailbox._gallery import breaks
 from asyncwait.reference import (
     MAIN,
     Mail,
     MailboxExecutor,
-    MailboxProcessor,
     MailboxState,
     TaskMailbox,
 )
-from asyncwait.spec.mailbox import DefaultAction, Loop, MailboxClosedError
+from asyncwait.spec.mailbox import HIGHEST, Loop, MailboxClosedError
 
 
 @breaks("MBX-1")
@@ -135,21 +134,6 @@ class SleepsThroughMailsOfThreads(TaskMailbox):
         super().__init__(Loop(loop.time, lambda _: None, loop.call_at))
 
 
-@breaks("MBX-11")
-class LooksForTheSeenOnce(TaskMailbox):
-    """Waits for the first mail only, and never again if that mail is not visible."""
-
-    async def take(self, priority: int) -> Mail:
-        mail = self.try_take(priority)
-        if mail is None:
-            first = await super().take(MAIN)
-            if first.is_visible_to(priority):
-                return first
-            self._queue.appendleft(first)
-            return await TaskMailbox(self._loop).take(priority)
-        return mail
-
-
 @breaks("MBX-12")
 class LetsAnybodyTake(TaskMailbox):
     """Lets any thread take mails."""
@@ -172,44 +156,6 @@ class LosesAMailWhenCancelled(TaskMailbox):
         return mail
 
 
-@breaks("MBX-13")
-class LosesAMailWhenCancelledLater(TaskMailbox):
-    """Yields three times to other tasks between taking a mail and returning it."""
-
-    async def take(self, priority: int) -> Mail:
-        mail = await super().take(priority)
-        for _ in range(3):
-            await checkpoint()
-        return mail
-
-
-@breaks("MBX-14")
-class DescribesAtOnce(TaskMailbox):
-    """Computes the description of each mail in advance."""
-
-    def put(self, mail: Mail) -> None:
-        described = mail.description
-        assert isinstance(described, str)
-        super().put(mail)
-
-
-@breaks("MBX-12")
-class SuspendsByMail(MailboxProcessor):
-    """Gives its action a controller that other threads may use, too: it sends itself a mail."""
-
-    def __init__(self, loop: Loop, default_action: DefaultAction) -> None:
-        super().__init__(loop, lambda _: default_action(controller))
-        owner, controller = threading.get_ident(), cast("Any", SimpleNamespace())
-        controller.all_actions_completed = self.all_actions_completed
-
-        def suspend_default_action() -> object:
-            if threading.get_ident() == owner:
-                return self.suspend_default_action()
-            return self.executor(MAIN).submit(self.suspend_default_action)
-
-        controller.suspend_default_action = suspend_default_action
-
-
 @breaks("MBX-62")
 class PollsWithoutAPause(TaskMailbox):
     """Looks for a mail again and again without waiting."""
@@ -230,11 +176,91 @@ class LooksNowAndThen(TaskMailbox):
         return mail
 
 
-@breaks("MBX-62")
-class LooksNowAndThenBesides(TaskMailbox):
-    """Looks for a mail every second, in addition to being woken."""
+@breaks("MBX-15")
+class MakesShortBatches(TaskMailbox):
+    """Moves only one mail into each batch."""
 
-    async def take(self, priority: int) -> Mail:
-        while True:
-            with anyio.move_on_after(1):
-                return await super().take(priority)
+    def create_batch(self) -> bool:
+        with self._lock:
+            if self._queue:
+                self._batch.append(self._queue.popleft())
+        return bool(self._urgent or self._batch)
+
+
+@breaks("MBX-16")
+class TakesTheNewWithTheBatch(TaskMailbox):
+    """Takes mails from the queue when the batch is empty: FLINK-14304."""
+
+    def try_take_from_batch(self) -> Mail | None:
+        return self.try_take(MAIN)
+
+
+@breaks("MBX-17")
+class LooksIntoTheQueueFirst(TaskMailbox):
+    """Takes mails from the queue before those of the batch."""
+
+    def try_take(self, priority: int, *, with_deferred: bool = False) -> Mail | None:
+        batch, self._batch = self._batch, type(self._batch)()
+        try:
+            mail = super().try_take(priority, with_deferred=with_deferred)
+        finally:
+            self._batch = batch
+        return mail or super().try_take(priority, with_deferred=with_deferred)
+
+
+@breaks("MBX-19")
+class KnowsNoUrgency(TaskMailbox):
+    """Treats urgent mails like other mails."""
+
+    def put(self, mail: Mail) -> None:
+        super().put(replace(mail, urgent=False))
+
+
+@breaks("MBX-20")
+class LetsTheUrgentWaitForTheBatch(TaskMailbox):
+    """Takes urgent mails only when the batch is empty: FLINK-35051."""
+
+    def try_take_from_batch(self) -> Mail | None:
+        return self._batch.popleft() if self._batch else super().try_take_from_batch()
+
+
+@breaks("MBX-21")
+class TakesTheLastUrgentFirst(TaskMailbox):
+    """Puts each urgent mail before all others, as Flink did until 2.1."""
+
+    def put(self, mail: Mail) -> None:
+        with self._lock:
+            super().put(mail)
+            self._urgent.rotate(mail.urgent)
+
+
+@breaks("MBX-22")
+class ShowsTheUrgentToAll(TaskMailbox):
+    """Gives urgent mails the highest priority."""
+
+    def put(self, mail: Mail) -> None:
+        super().put(replace(mail, priority=HIGHEST) if mail.urgent else mail)
+
+
+@breaks("MBX-23")
+class LetsTheUrgentKeepOthersOut(TaskMailbox):
+    """Makes no batch while an urgent mail waits: FLINK-39898."""
+
+    def create_batch(self) -> bool:
+        return True if self._urgent else super().create_batch()
+
+
+@breaks("MBX-24")
+class KnowsNoDeferring(TaskMailbox):
+    """Treats deferrable mails like other mails."""
+
+    def put(self, mail: Mail) -> None:
+        super().put(replace(mail, deferrable=False))
+
+
+@breaks("MBX-26")
+class FinishesWithoutTheDeferred(MailboxExecutor):
+    """Does not run the deferred mails at the end: FLINK-39481."""
+
+    def try_run_one(self, *, with_deferred: bool = False) -> bool:  # noqa: ARG002 - that is the fault
+        return super().try_run_one()
