@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from msgspec import convert
 
 from asyncwait.backends.spark.progress import JobFigures
-from asyncwait.backends.spark.progress._text import summary, words
+from asyncwait.backends.spark.progress._figures import summary, words
 
 JOBS = {
     "of which nothing is known": {},
