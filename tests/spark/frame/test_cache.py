@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from frames import rows_of, work_of
 from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import Row
@@ -24,9 +25,7 @@ from asyncwait.backends.spark import (
     unordered_wait,
 )
 from asyncwait.backends.spark.frame._cache import shared
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
-from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode, Retry
 
@@ -36,8 +35,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 CACHE = Cache(100, ttl=600)
-
-SAID = pa.schema([("said", pa.string())])
 
 USERS = [1, 2, 1, 1, 2, 3]
 
@@ -58,18 +55,13 @@ class Noted:
 
 
 def run(fn: Any, columns: dict[str, Any], given: Any = "user", **options: Any) -> list[Any]:
-    identity = options.pop("identity", b"")
-    work = _work(fn, given, identity, options)
     table = pa.table({"place": [*range(len(next(iter(columns.values()))))], **columns})
-    batches = iter(table.to_batches(4))
-    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+    return rows_of(_work(fn, given, **options), table)
 
 
-def _work(fn: Any, given: Any, identity: bytes, options: dict[str, Any]) -> Enrichment:
-    asked = {"retry": None, "on_error": None, "cache": CACHE, **options}
-    mode, timeout = asked.pop("mode", "ordered"), asked.pop("timeout", None)
-    shape = Shape(given, ("place",), SAID, ("user",))
-    return Enrichment(fn, shape, "UTC", Options(mode, timeout, 8, None, **asked), identity=identity)
+def _work(fn: Any, given: Any = "user", **options: Any) -> Enrichment:
+    asked = {"cache": CACHE, "capacity": 8, "carried": ("place",), "key": ("user",), **options}
+    return work_of(fn, {"said": pa.string()}, given=given, **asked)
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered", "key-ordered"])
@@ -131,7 +123,7 @@ def test_two_instants_an_hour_apart_are_two() -> None:
 def test_what_is_kept_holds_nothing_of_the_input() -> None:
     batches = [pa.record_batch({"place": [0], "user": [7]})]
     gone = weakref.ref(batches[0])
-    for _ in _work(Noted(), "user", b"", {}).run(iter([batches.pop()])):
+    for _ in _work(Noted()).run(iter([batches.pop()])):
         pass
     gc.collect()
     assert gone() is None
