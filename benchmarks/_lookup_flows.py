@@ -15,7 +15,7 @@ from pyspark.sql.functions import udf
 
 from asyncwait.backends.lookup import FunctionTable, RedisTable
 from asyncwait.backends.spark import lookup_join
-from asyncwait.backends.spark.join._chunks import Shape
+from asyncwait.backends.spark.join._lookup import Shape
 from asyncwait.backends.spark.join._task import Counts, Join, Options
 from asyncwait.spec import Cache
 

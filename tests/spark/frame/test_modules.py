@@ -11,7 +11,7 @@ import pytest
 from pyspark import cloudpickle
 
 from asyncwait.backends.journal import version_of
-from asyncwait.backends.spark.frame._modules import missing_modules, warn_of_missing
+from asyncwait.backends.spark.frame._plan import missing_modules, warn_of_missing
 
 
 @pytest.fixture

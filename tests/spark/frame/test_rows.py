@@ -13,8 +13,7 @@ from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
 from asyncwait.backends.spark import SchemaMismatch
-from asyncwait.backends.spark.frame import _failures
-from asyncwait.backends.spark.frame._failures import FailedRows
+from asyncwait.backends.spark.frame._errors import FailedRows
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
@@ -201,17 +200,6 @@ def test_rows_that_have_failed_are_counted_by_cause() -> None:
     with pytest.raises(CallFailed):
         enriched(fn, failed=failed, capacity=1)
     assert failed.causes == {"HTTPError 400": 1}
-
-
-def test_causes_without_end_become_others() -> None:
-    async def fn(value: int) -> tuple[int]:
-        raise type(f"E{value}", (Exception,), {})
-
-    failed = FailedRows()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_failures, "_MOST_CAUSES", 2)
-        enriched(fn, failed=failed, on_error="skip", capacity=1)
-    assert failed.causes == {"E0": 1, "E1": 1, "other": 8}
 
 
 def test_a_deadline_names_its_row_and_asks_its_handler() -> None:

@@ -10,14 +10,12 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
-from asyncwait.backends.spark.frame import _cache
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.backends.spark.join import _chunks
-from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._lookup import keys_of
+from asyncwait.backends.spark.join import _lookup
+from asyncwait.backends.spark.join._lookup import Shape, keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
+from asyncwait.spec import Cache, CallFailed, InvalidResult, Retry
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -111,16 +109,6 @@ def test_columns_are_found_by_name() -> None:
             joined(Noted(table.rows), {"user": [key]}, fold=fold)
 
 
-def test_without_a_cache_each_chunk_asks() -> None:
-    table = Noted()
-
-    rows, figures = joined(table, {"user": [1, 1]}, {"user": [1]}, cache=None)
-
-    assert rows == [row(1, "town 1")] * 3
-    assert figures.loads == len(table.asked)
-    assert figures.loads + figures.shared == 3
-
-
 def test_a_key_has_many_rows_or_none() -> None:
     two = Noted({1: [("a", 1), ("b", 2)], 2: []})
     batch = {"user": [1, 2, None, 1], "n": [10, 20, 30, 40]}
@@ -135,7 +123,7 @@ def test_a_key_has_many_rows_or_none() -> None:
 
 
 def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_chunks, "LARGEST", 4)
+    monkeypatch.setattr(_lookup, "LARGEST", 4)
     table = Noted({key: [("x", number) for number in range(key)] for key in range(10)})
     counts = Counts()
     given = [pa.RecordBatch.from_pydict({"user": [1, 9, 0, 2, 3, 1]})]
@@ -159,15 +147,6 @@ def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
     found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
     nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
     assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
-
-
-def test_keys_that_are_not_a_number_are_null() -> None:
-    table = Noted()
-
-    rows, figures = joined(table, {"user": [float("nan"), 1.0, float("nan"), None]})
-
-    assert [each["town"] for each in rows] == [None, "town 1.0", None, None]
-    assert (table.asked, figures.null_keys, figures.loads) == ([[1.0]], 3, 1)
 
 
 def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
@@ -264,19 +243,6 @@ def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
         joined(table, batch, lists=lists)
 
 
-def test_rows_before_a_key_that_fails_come_out() -> None:
-    table = Noted({3: OSError("down")})
-    given = [pa.RecordBatch.from_pydict({"user": users}) for users in ([1, 2], [2, 3])]
-
-    with _work(table, {}).partition(iter(given), Counts()) as opened:
-        assert [each["user"] for each in next(opened).to_pylist()] == [1, 2]
-        with pytest.raises(CallFailed) as raised:
-            next(opened)
-
-    assert isinstance(raised.value.__cause__, OSError)
-    assert table.log[-1] == "close"
-
-
 def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
     class Stuck(Noted):
         async def close(self) -> None:
@@ -347,16 +313,6 @@ def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> Non
         joined(table, {"user": [2]}, on_error=lambda *_: given)
 
 
-def test_requests_are_no_larger_than_a_batch() -> None:
-    table = Noted()
-    batches = [{"user": [number, number + 1]} for number in range(0, 8, 2)]
-
-    joined(table, *batches, batch=Batch(max_size=3, max_wait=1e9))
-
-    assert sorted(chain(*table.asked)) == list(range(8))
-    assert all(len(keys) <= 3 for keys in table.asked)
-
-
 def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> None:
     table = Readable({1: [("a", 1), ("b", 2)], None: [("c", 3)]})
 
@@ -401,33 +357,6 @@ def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
     assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
     table.rows = {1: [7]}
     assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
-
-
-def test_only_so_many_tables_are_kept() -> None:
-    table = Noted()
-    for number in range(_cache.MOST):
-        _run(table, [number], b"%d" % number)
-    _run(table, [0], b"0")
-    _run(table, [99], b"new")
-    assert len(table.asked) == _cache.MOST + 1
-    _run(table, [0], b"0")
-    assert len(table.asked) == _cache.MOST + 1
-    _run(table, [1], b"1")
-    assert len(table.asked) == _cache.MOST + 2
-
-
-def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
-    made: list[list[Any]] = []
-
-    def make() -> list[Any]:
-        made.append([])
-        return made[-1]
-
-    with _cache.lent(b"", make) as one, _cache.lent(b"", make) as two:
-        assert one is not two
-    with _cache.lent(b"", make) as three:
-        assert three is one
-    assert len(made) == 2
 
 
 def test_leaving_early_closes_the_table() -> None:

@@ -13,7 +13,6 @@ from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StringType, StructField, StructType
-from remains import wait_until
 
 from asyncwait.backends.lookup import Full, FunctionTable
 from asyncwait.backends.spark import EmbeddedSpark, Progress, lookup_join
@@ -148,18 +147,6 @@ def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path)
     assert set(asked.values()) <= {1, 2}  # for either table once
     assert asked.total() < 2 * 2 * 10 + 1
     assert log.lines("open").total() == log.lines("close").total() == tasks
-
-
-def test_a_task_that_nobody_wants_more_of_closes_its_table(
-    spark: EmbeddedSpark, tmp_path: Path
-) -> None:
-    table = Written(tmp_path)
-    df = spark.session.range(0, 1_000_000, 1, 1).selectExpr("id AS user")
-
-    assert len(lookup_join(df, table, **USERS).limit(3).collect()) == 3
-
-    wait_until(lambda: table.lines("close").total() == 1)
-    assert 3 <= table.lines("asked").total() < 500_000
 
 
 def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFrame) -> None:
