@@ -13,7 +13,7 @@ from frames import rows_of, work_of
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.services import Cost, Limit
 from asyncwait.backends.spark.frame._limits import Kept
-from asyncwait.spec import Batch, CallFailed
+from asyncwait.spec import Batch
 
 TWICE = {"twice": pa.int64()}
 
@@ -85,18 +85,6 @@ def test_the_function_is_given_the_values_of_several_rows(service_class: type[Se
     assert service.calls == [[0, 1, 2, 3], [4, 5]]
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:  # noqa: FBT001
-    def parts(values: Any) -> Any:
-        return [[(value,)] * (value % 3) for value in values]
-
-    async def later(values: Any) -> Any:
-        return parts(values)
-
-    found = run(parts if blocks else later, many=True)
-    assert found == [(1, 1), (2, 2), (2, 2), (4, 4), (5, 5), (5, 5)]
-
-
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
     async def answer(values: Any) -> Any:
         wrong: dict[int, Any] = {1: ValueError("odd"), 2: ("text",), 3: None}
@@ -137,14 +125,3 @@ def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
 
     found = run(sleep, [1, 2], journal=journal, timeout=0.02, on_error="skip")
     assert found == [(1, 2)]
-
-
-def test_the_answers_of_a_batch_are_kept_but_for_those_that_failed(journal: Journal) -> None:
-    async def answer(values: Any) -> Any:
-        return [OSError("gone") if value == 2 else (2 * value,) for value in values]
-
-    with pytest.raises(CallFailed, match="gone"):
-        run(answer, range(4), journal=journal)
-    service = Service()
-    assert run(service, range(4), journal=journal) == [(0, 0), (1, 2), (2, 4), (3, 6)]
-    assert service.calls == [[2]]

@@ -83,23 +83,6 @@ def test_a_row_of_several_columns_is_one_key() -> None:
     )
 
 
-def test_several_results_are_shared_and_none_is_called_for_again() -> None:
-    asked: list[int] = []
-
-    async def parts(user: int) -> list[tuple[str]]:
-        asked.append(user)
-        return [(f"{user}{part}",) for part in range(user)]
-
-    out = [(0, "20"), (0, "21"), (2, "20"), (2, "21")]
-    for _ in range(2):
-        assert run(parts, {"user": [2, 0, 2]}, many=True) == out
-    assert Counter(asked) == {2: 1, 0: 2}
-    for _ in range(2):
-        cache = replace(CACHE, missing_ttl=600)
-        assert run(parts, {"user": [2, 0, 2]}, many=True, cache=cache, identity=b"2") == out
-    assert Counter(asked) == {2: 2, 0: 3}
-
-
 def test_a_row_with_a_null_has_a_call_of_its_own() -> None:
     fn, names = Noted(), {"user": [1, 1, None, None], "town": [None, None, "a", "a"]}
     run(fn, names, ("user", "town"))
@@ -144,14 +127,6 @@ def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None
     ]
     assert run(fn, {"user": [1, 1]}) == [(0, "1"), (1, "1")]
     assert fn.asked == [1, 1]
-
-
-def test_a_failed_load_is_repeated_once_for_all() -> None:
-    fn, seen = Noted(failures=1), list[Any]()
-    retry = Retry(max_attempts=3, initial=0.001, on_result=seen.append)
-    options: dict[str, Any] = {"retry": retry, "on_error": "column", "error_column": "error"}
-    assert run(fn, {"user": [1, 1]}, **options) == [(0, "1", None), (1, "1", None)]
-    assert (fn.asked, seen) == ([1, 1], [("1",), ("1",)])
 
 
 class Written:

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
-from asyncwait.backends.spark.frame._errors import UnreadableRow
 from asyncwait.backends.spark.join import _lookup
 from asyncwait.backends.spark.join._lookup import Shape, keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
@@ -175,12 +174,6 @@ def test_keys_of_columns_are_found_whatever_they_are(size: int) -> None:
         assert keys.times == [expected.count(each) for each in keys.distinct]
 
 
-def test_text_that_is_none_is_told_with_its_column() -> None:
-    raw = pa.array([b"\xff"]).view(pa.string())
-    with pytest.raises(UnreadableRow, match=r"^column user: expected text in UTF-8, got "):
-        joined(Noted(), {"user": raw})
-
-
 def test_rows_are_tuples_or_mappings() -> None:
     table = Noted({1: [{"size": 7, "town": "a", "more": 1}], 2: [{"town": "b"}], 3: [("c", None)]})
     rows, _ = joined(table, {"user": [1, 2, 3]})
@@ -276,26 +269,6 @@ def test_a_function_gives_rows_in_place_of_an_error() -> None:
     assert rows[1:] == [row(2, "?", -2), row(3, None, None), row(2, "?", -2)]
     assert asked == [(2, CallFailed), (3, CallFailed)]
     assert figures.errors == 3
-
-
-@pytest.mark.parametrize(
-    ("how", "on_error", "users"),
-    [
-        ("semi", "skip", [1]),
-        ("anti", "skip", [3]),
-        ("semi", lambda *_: [], [1]),
-        ("anti", lambda *_: [], [2, 3]),
-        ("semi", lambda *_: [()], [1, 2]),
-        ("anti", lambda *_: [()], [3]),
-    ],
-)
-def test_a_key_that_fails_matches_what_on_error_gives(
-    how: str, on_error: Any, users: list[int]
-) -> None:
-    table = Noted({2: LookupError("gone"), 3: []})
-    changes = {"wanted": how == "semi", "rows": pa.schema([]), "found": pa.schema([])}
-    rows, _ = joined(table, {"user": [1, 2, 3]}, on_error=on_error, **changes)
-    assert [each["user"] for each in rows] == users
 
 
 @pytest.mark.parametrize(

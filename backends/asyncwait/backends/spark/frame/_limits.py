@@ -15,7 +15,7 @@ from asyncwait.backends.services import Limits, MachineLimits
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.backends.spark.progress._progress import Reach, reach_of
-from asyncwait.backends.spark.progress._wire import SECRET, Server, connect, packed, received
+from asyncwait.backends.spark.progress._wire import SECRET, Link, Server, connect, packed, received
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import is_number, require_whole
 from asyncwait.spec.limits import (
@@ -93,26 +93,17 @@ class _AtDriver:
             stream.close()
 
 
-class _AtTask(Struct):
-    """The driver's end of the connection of a task."""
-
-    ledger: Ledger
-
-    def heard(self, payload: bytes) -> Reply:
-        return self.ledger.exchange(msgspec.msgpack.decode(payload, type=Told))
-
-    def broken(self) -> None:
-        self.ledger.close()
-
-
 @cache
 def _server(address: str) -> tuple[Server, dict[bytes, Limits]]:
     """Return the server for the tasks of all jobs of this process, and the limits by secret."""
     served: dict[bytes, Limits] = {}
 
-    def meet(secret: bytes) -> _AtTask | None:
-        limits = served.get(secret)
-        return None if limits is None else _AtTask(limits.ledger())
+    def meet(secret: bytes) -> Link | None:
+        if (limits := served.get(secret)) is None:
+            return None
+        ledger = limits.ledger()
+        decoder = msgspec.msgpack.Decoder(Told)
+        return lambda payload: ledger.exchange(decoder.decode(payload)), ledger.close
 
     return Server(address, meet, "asyncwait-ledger"), served
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from asyncwait.backends.spark.progress._figures import JobFigures, summary, words
 from asyncwait.backends.spark.progress._tally import Tally
-from asyncwait.backends.spark.progress._wire import SECRET, Endpoint, Report, Server
+from asyncwait.backends.spark.progress._wire import SECRET, Endpoint, Link, Report, Server
 from asyncwait.backends.watching._figures import Shown
 from asyncwait.backends.watching._metrics import export_of
 from asyncwait.backends.watching._progress import bar_of
@@ -88,20 +88,6 @@ def _on_the_way_to(session: Any) -> Reach:
     except (AttributeError, OSError):
         address = LOOPBACK
     return Reach(address, address, is_certain=False)
-
-
-class _AtTask:
-    """The driver's end of the connection of a task."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
-
-    def heard(self, payload: bytes) -> None:
-        """Count a report, which has no reply."""
-        self._tally.heard(self, msgspec.msgpack.decode(payload, type=Report))
-
-    def broken(self) -> None:
-        self._tally.broken(self)
 
 
 _GRACE = 1.0
@@ -214,9 +200,17 @@ class Progress:
 
     def _listen(self, secret: bytes) -> Server:
         """Return a server that workers can reach; a local server if that address is in use."""
+        tally = self._tally
 
-        def meet(given: bytes) -> _AtTask | None:
-            return _AtTask(self._tally) if compare_digest(given, secret) else None
+        def meet(given: bytes) -> Link | None:
+            if not compare_digest(given, secret):
+                return None
+            link = object()
+
+            def heard(payload: bytes) -> None:
+                tally.heard(link, msgspec.msgpack.decode(payload, type=Report))
+
+            return heard, lambda: tally.broken(link)
 
         try:
             return Server(self._reach.bind, meet, "asyncwait-progress")

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import MsgspecError, Struct
@@ -118,16 +118,10 @@ _QUIET = 50
 """Turns of the loop without a message, after which no message is left; a connection takes 8."""
 
 
-class Link(Protocol):
-    """The driver's end of a connection. The thread of the server calls its methods."""
-
-    def heard(self, payload: bytes) -> Any:
-        """Process a message; return the reply, or None for none."""
-        ...
-
-    def broken(self) -> None:
-        """Note that the connection has ended before the server."""
-        ...
+Link: TypeAlias = tuple[Callable[[bytes], Any], Callable[[], object]]
+"""The driver's end of a connection, which the thread of the server calls: a function of each
+message, whose reply is None for none, and a function for a connection that ends before the server.
+"""
 
 
 class Server:
@@ -189,17 +183,18 @@ class Server:
     async def _hear(
         self, link: Link, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
+        heard, broken = link
         try:
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 if length > LONGEST:
                     raise ConnectionError(f"a message has at most {LONGEST} bytes, got {length}")
-                reply = link.heard(await reader.readexactly(length))
+                reply = heard(await reader.readexactly(length))
                 self._news += 1
                 if reply is not None:
                     writer.write(packed(reply))
         except Exception:  # closing the server is no such end
-            link.broken()
+            broken()
             raise
 
 
