@@ -22,7 +22,6 @@ from asyncwait.backends.spark import (
     Progress,
     key_ordered_wait,
     ordered_wait,
-    unordered_wait,
 )
 from asyncwait.backends.spark.frame._cache import shared
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
@@ -145,7 +144,7 @@ class Written:
 
 def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: Path) -> None:
     df = spark.session.range(0, 60, 1, 2).selectExpr("id", "id % 4 AS user")
-    for _ in range(4):
+    for _ in range(2):
         for number in range(2):
             fn = Written(tmp_path, number)
             out = ordered_wait(df, fn, "number long", columns="user", cache=CACHE)
@@ -154,7 +153,7 @@ def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: P
     calls = Written(tmp_path).calls()
     assert len({line.split(" in ")[0] for line in calls}) == 2 * 4
     assert set(calls.values()) == {1}  # in each worker
-    assert calls.total() <= 4 * 2 * 4  # of 64 without anything kept from task to task
+    assert calls.total() <= 4 * 2 * 2  # of 32 without anything kept from task to task
 
 
 def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
@@ -203,11 +202,10 @@ async def twice(value: Any) -> tuple[int]:
     return (2 * len(value) if isinstance(value, list) else 2 * value,)
 
 
-@pytest.mark.parametrize("wait", [unordered_wait, key_ordered_wait])
-def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark, wait: Any) -> None:
+def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark) -> None:
     df = spark.session.range(0, 40, 1, 1).selectExpr("id", "nullif(id % 4, 3) AS user")
     with Progress(session=spark.session) as progress:
-        fn = wait(
+        fn = key_ordered_wait(
             df,
             lately,
             "number long",

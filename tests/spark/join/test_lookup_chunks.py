@@ -137,17 +137,6 @@ def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPat
     assert all(len(part) <= 4 + max(sizes) for part in parts)
 
 
-@pytest.mark.parametrize("how", ["left", "inner"])
-def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
-    table = Noted({1: [("a", 1), ("b", 2)], 2: []})
-
-    rows, _ = joined(table, {"user": [1, 2, None]}, lists="found", is_left=how == "left")
-
-    found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
-    nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
-    assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
-
-
 def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
     first = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     column = pa.array([first, first + timedelta(hours=1)], pa.timestamp("us", "Europe/Berlin"))
@@ -206,13 +195,6 @@ def test_nothing_changes_its_type(name: str) -> None:
     assert table.asked == [[1, 2]] * 2
 
 
-def test_a_column_that_is_never_null_takes_none() -> None:
-    table = Noted({1: [], 2: [("b", None)]})
-    never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
-    with pytest.raises(InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"):
-        joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
-
-
 ERRORS = pa.field("error", ERROR_TYPE)
 
 
@@ -253,22 +235,6 @@ def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
     with pytest.raises(CallFailed) as caught:
         [*work.run(iter(given))]
     assert "OSError('close')" in caught.value.__notes__[-1]
-
-
-def test_a_function_gives_rows_in_place_of_an_error() -> None:
-    table = Noted({2: LookupError("gone"), 3: LookupError("gone")})
-    asked: list[Any] = []
-
-    def despite(key: int, error: Exception) -> Any:
-        asked.append((key, type(error)))
-        return [("?", -key)] if key == 2 else []
-
-    rows, figures = joined(table, {"user": [1, 2, 3, 2]}, on_error=despite)
-    assert sum(figures.causes.values()) == figures.errors
-
-    assert rows[1:] == [row(2, "?", -2), row(3, None, None), row(2, "?", -2)]
-    assert asked == [(2, CallFailed), (3, CallFailed)]
-    assert figures.errors == 3
 
 
 @pytest.mark.parametrize(
@@ -321,15 +287,6 @@ def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
 
     read = "read" if isinstance(cache, Full) else [1]
     assert one.log == two.log == ["open", read, "close", "open", "close"]
-
-
-def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
-    table = Readable({1: [("old", 1)]})
-    _run(table, [1], b"", Full(reload=1e-9))
-    table.rows = {1: [("new", 1)]}
-    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
-    table.rows = {1: [7]}
-    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
 
 
 def test_leaving_early_closes_the_table() -> None:
