@@ -265,6 +265,12 @@ def test_silent_clients_don_t_keep_a_progress_open() -> None:
         assert hung_up(begun)
 
 
+def test_silence_ends_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_wire, "_SILENCE", 0.0)
+    with Progress() as progress, stranger(progress) as stream:
+        assert hung_up(stream)
+
+
 # Where workers find the driver
 
 
