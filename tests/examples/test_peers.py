@@ -79,7 +79,7 @@ def test_a_program_still_does_what_was_measured(
             assert "\n".join(measure.drawn(failure)) == measured.drawn[rule]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", REPLAYED)
 def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = listed[name]
@@ -94,7 +94,7 @@ def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPa
 def test_the_matrix_adds_up(listed: Any) -> None:
     import peer_pages  # pyright: ignore[reportMissingImports]
 
-    for each in listed.values():
+    for each in some([*listed.values()], 4, "matrix"):
         cells = re.findall(r"\[(\d+)/(\d+)\]\((.*?)#(.*?)\)", " | ".join(peer_pages.row(each)))
         text = "\n".join(peer_pages.page(each))
         passed = [*each.status.values()].count("pass")

@@ -70,6 +70,7 @@ def replies(command: str, *requests: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", CLAIMS)
 def test_a_program_conforms_in_what_it_declares(
     program: Callable[[str], str], language: str

@@ -48,6 +48,7 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     assert told[1].startswith("max_tasks must be given")
 
 
+@pytest.mark.sampled(2, of="killed jobs")
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
@@ -62,6 +63,7 @@ def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     assert "200 of 200 done" in done.stderr
 
 
+@pytest.mark.sampled(2, of="killed jobs")
 @pytest.mark.timeout(1200)
 def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
     done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)
