@@ -33,8 +33,8 @@ from suite import few_examples, playing
 from asyncwait.backends.journal import _local, _whole, compact
 from asyncwait.backends.journal._commands import journal
 from asyncwait.backends.spark.progress import JobFigures
-from asyncwait.backends.spark.progress._text import summary
-from asyncwait.backends.spark.progress._text import words as figure_words
+from asyncwait.backends.spark.progress._figures import summary
+from asyncwait.backends.spark.progress._figures import words as figure_words
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
