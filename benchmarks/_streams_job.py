@@ -1,7 +1,6 @@
-"""A process that runs a stream until it is told to stop: `_streams_job.py FOLDER SINK`.
+"""A process that runs a stream until a file ends it: `_streams_job.py FOLDER SINK`.
 
-With `soak` behind these, it notes how much the state of each lane holds, now and then. What a file
-`changed` in the folder names takes the place of the usual settings.
+The settings in a file `changed` of the folder replace the usual settings.
 """
 
 import asyncio
@@ -15,16 +14,11 @@ from typing import Any
 
 from _streams_sink import Manifests, appending
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import length
 from pyspark.sql.streaming import DataStreamWriter
 
 from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
-from asyncwait.backends.spark.carry._processor import STATE
 
 LANES = 2
-
-NOTED = 10
-"""Micro-batches from one look at the state to the next."""
 
 STREAMING = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -61,14 +55,7 @@ def writing(out: DataFrame, sink: str, folder: Path) -> DataStreamWriter:
     return out.writeStream.format(sink).option("path", str(folder))
 
 
-def note_states(spark: SparkSession, folder: Path) -> None:
-    read = spark.read.format("statestore").option("stateVarName", STATE)
-    states = read.load(str(folder / "checkpoint")).select(length("value.state").alias("bytes"))
-    with (folder / "states").open("a") as file:
-        file.writelines(f"{row.bytes}\n" for row in states.collect())
-
-
-def run(folder: Path, sink: str, *, soak: bool) -> int:
+def run(folder: Path, sink: str) -> int:
     spark, changed = session(f"local[{LANES},4]"), folder / "changed"
     given: dict[str, Any] = json.loads(changed.read_text()) if changed.exists() else {}
     for name, value in given.get("conf", {}).items():
@@ -81,16 +68,12 @@ def run(folder: Path, sink: str, *, soak: bool) -> int:
     writer = writing(out, sink, folder / "out")
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()
-    parent, noted_at = os.getppid(), 0
+    parent = os.getppid()
     while query.isActive and os.getppid() == parent and not (folder / "stop").exists():
         time.sleep(0.2)
-        told = query.lastProgress
-        if soak and told is not None and told["batchId"] >= noted_at + NOTED:
-            note_states(spark, folder)
-            noted_at = told["batchId"]
     query.stop()
     return int(query.exception() is not None)
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2], soak="soak" in sys.argv[3:]))
+    sys.exit(run(Path(sys.argv[1]), sys.argv[2]))

@@ -77,12 +77,11 @@ class Killed:
     Args:
         sink: that it writes into.
         seed: of what is left to chance.
-        told: to the job, besides.
     """
 
-    def __init__(self, sink: str, seed: int, *told: str) -> None:
+    def __init__(self, sink: str, seed: int) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="streams-", dir="/tmp"))
-        self._told, self._rng = (sink, *told), random.Random(seed)
+        self._sink, self._rng = sink, random.Random(seed)
         self._arrived = Arrived(sink, self._folder / "out")
         self._fed = 0
         for name in ("in", "tmp"):
@@ -91,7 +90,7 @@ class Killed:
 
     def _started(self) -> subprocess.Popen[bytes]:
         job = Path(__file__).with_name("_streams_job.py")
-        return started(job, self._folder, *self._told, TMPDIR=str(self._folder / "tmp"))
+        return started(job, self._folder, self._sink, TMPDIR=str(self._folder / "tmp"))
 
     def kill(self, kind: str, change: int | None = None) -> Count:
         """Kill what is named; with a change the stream starts again with other settings."""
@@ -107,29 +106,8 @@ class Killed:
             self._end(PARTS["driver, JVM, workers"])
         # After a whole micro-batch Spark forgets that it wanted another one, unless rows come.
         ids = range(ids.start, self._feed(1).stop)
-        self.drain(ids)
-        return self.count(ids)._replace(resent=self._resent() - told)
-
-    def on_and_on(self, batches: int, kind: str) -> range:
-        """Bring rows without a pause for so many micro-batches, kill, and return their numbers."""
-        first = self._fed
-        self._feed(1)
-        self._until(lambda: bool(self._arrived.batches))
-        over = max(self._arrived.batches) + batches
-        self._until(lambda: self._kept_busy() >= over)
-        self._strike(kind)
-        return range(first * ROWS, self._fed * ROWS)
-
-    def _kept_busy(self) -> int:
-        """Bring a file, unless much is under way, and return the last micro-batch."""
-        if self._fed * ROWS - len(self._arrived.rows()) < FILES * ROWS:
-            self._feed(1)
-        return max(self._arrived.batches)
-
-    def states(self) -> list[int]:
-        """Return how many bytes the states of lanes had, as far as the job has noted them."""
-        notes = self._folder / "states"
-        return [*map(int, notes.read_text().split())] if notes.exists() else []
+        self._drain(ids)
+        return self._count(ids)._replace(resent=self._resent() - told)
 
     def _strike(self, kind: str) -> None:
         """Kill what is named, at some moment in the next second, or in the seam."""
@@ -141,7 +119,7 @@ class Killed:
         if kind == "seam":
             self._forget_commit()
 
-    def drain(self, ids: range) -> None:
+    def _drain(self, ids: range) -> None:
         self._until(lambda: self._out(ids) == len(ids))
         seen = len(self._arrived.batches)
         self._until(lambda: len(self._arrived.batches) >= seen + 2)
@@ -213,7 +191,7 @@ class Killed:
         told = map(int, notes.read_text().split()) if notes.exists() else ()
         return Counter(each for each in told if each in ids)
 
-    def count(self, ids: range) -> Count:
+    def _count(self, ids: range) -> Count:
         rows, called = self._arrived.rows(), self._calls(ids)
         out = [row for row in rows if row["id"] in ids]
         alike = [row for number, again in self._arrived.again for row in self._alike(number, again)]

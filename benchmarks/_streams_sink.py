@@ -87,8 +87,6 @@ class Arrived:
         self.batches: dict[int, list[Row]] = {}
         self.again: list[tuple[int, list[Row]]] = []
         """What came with further attempts at a micro-batch, into a sink that takes them all."""
-        self.at: dict[int, float] = {}
-        """When it came, by the wall's clock."""
 
     def look(self) -> None:
         for number, file in sorted(self._attempts()):
@@ -103,7 +101,6 @@ class Arrived:
             new = [each["path"] for each in told if each["path"] not in self._seen]
             self._seen.update(new)
             self.batches[number] = [row for path in new for row in _rows(path)]
-            self.at[number] = file.stat().st_mtime
 
     def _attempts(self) -> Iterator[tuple[int, Path]]:
         for file in self._log.glob("[0-9]*-[0-9]*"):
