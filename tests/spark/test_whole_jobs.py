@@ -1,4 +1,4 @@
-"""Whole jobs in processes of their own: a cluster, Spark Connect, and two examples."""
+"""Whole jobs: the pages in this process; a cluster, Spark Connect and two examples apart."""
 
 import os
 import re
@@ -7,15 +7,35 @@ import sys
 import time
 from ast import literal_eval
 from pathlib import Path
+from typing import Any
 
 import connect_job
 import pytest
-import standalone_job
+import standalone
 from example_modules import run_example
-from standalone import standalone
+from pages import blocks_of, run
 
+from asyncwait.backends.spark import EmbeddedSpark
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
 WITHIN = 500.0
 """Seconds; on a machine with nothing else to do it takes twenty."""
+
+
+def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
+    blocks = [block for section in blocks_of(TUTORIAL).values() for block in section]
+    names: dict[str, Any] = {"__name__": "__main__"}  # functions travel by value
+
+    printed = [run(block, TUTORIAL, names) for block in blocks]
+
+    assert printed == [block.printed for block in blocks]
+
+
+def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -> None:
+    (block,) = blocks_of(LOOKUP)["Join a DataFrame"]
+
+    assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed
 
 
 def calls(folder: Path) -> int:
@@ -26,8 +46,8 @@ def calls(folder: Path) -> int:
 @pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
-        command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
+    with standalone.standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:
             job = subprocess.Popen(command, stdout=log, stderr=log)
         until = time.monotonic() + WITHIN
