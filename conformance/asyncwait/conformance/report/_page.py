@@ -20,7 +20,6 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct, field
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._model import (
     NOT_THERE,
     Evidence,
@@ -32,11 +31,11 @@ from asyncwait.conformance.report._model import (
     changes,
     titles,
 )
-from asyncwait.conformance.report._words import besides_lines, change_lines, timeline_lines
+from asyncwait.conformance.report._text import besides_lines, change_lines, timeline_lines
 from asyncwait.conformance.timeline import PATTERNS, STYLE, lay_out, svg_of
 from asyncwait.conformance.verdict import passed_of
 from asyncwait.spec.scenario import scenarios_to_json
-from asyncwait.spec.texts import joined, json_text, one_line, printable, shortened
+from asyncwait.spec.texts import counted, joined, json_text, one_line, printable, shortened
 
 _SIGNS = {
     "pass": "✓",
@@ -315,7 +314,7 @@ def _style() -> str:
 
 @functools.cache
 def _asset(name: str) -> str:
-    return files("asyncwait.conformance.report.page").joinpath(name).read_text(encoding="utf-8")
+    return files("asyncwait.conformance.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _seen(value: object) -> object:

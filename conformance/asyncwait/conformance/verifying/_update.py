@@ -2,27 +2,19 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from itertools import chain
 from types import MappingProxyType
-from typing import TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance._words import counted
-from asyncwait.conformance.expected_failures import (
-    ExpectedFailure,
-    ExpectedFailures,
-    moment_of,
-    sort_out,
-)
-from asyncwait.conformance.expected_failures.file._terms import Entry, Settled, entries_of
-from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
 from asyncwait.conformance.verdict import Tally, Verdict
+from asyncwait.conformance.verifying._gate import Entry, Settled, entries_of
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Scenario
+from asyncwait.spec.texts import counted
 
 MOST_SCENARIOS = 50
 """Most scenarios in an entry; with more, it lists none: its rule fails nearly everywhere."""
@@ -52,10 +44,6 @@ class Update(Struct, frozen=True):
 
     text: str
     lines: tuple[str, ...]
-
-
-Shown: TypeAlias = Mapping[str, tuple[str, ...]]
-"""For each rule that needs an entry, the scenarios in which one backend broke it."""
 
 
 def updated(
@@ -90,7 +78,7 @@ def updated(
     fates = [_fate(entry, shown, unjudged, today) for entry in entries]
     kept = [entry for entry, _ in fates if entry is not None]
     known = {entry.rule for entry in entries}
-    wanted = dict.fromkeys(rule for each in shown for rule in each if rule not in known)
+    wanted = [rule for rule in rules() if rule not in known and any(rule in each for each in shown)]
     new = [_new(rule, played, shown, today) for rule in wanted]
     lines = [line for _, line in fates if line]
     lines += [f"{entry.rule} added: {entry.reason}" for entry in new]
@@ -102,56 +90,38 @@ def updated(
     return Update("\n\n".join(parts) + "\n", tuple(lines))
 
 
-def _shown(played: Played) -> Shown:
-    wanted = _wanted(played)
-    expected_failures = {**played.own, **dict.fromkeys(wanted, (ExpectedFailure("needed"),))}
-    found: dict[str, dict[str, None]] = {rule: {} for rule in wanted}
-    for case, broken in played.tally.broken:
-        said = sort_out(case.scenario, broken, expected_failures, case.called)
-        for rule in said.known.keys() & found.keys():
-            # A generated scenario has another name with each seed.
-            found[rule][case.id if case.generated else case.name] = None
-    return {rule: tuple(scenarios) for rule, scenarios in found.items()}
-
-
-def _wanted(played: Played) -> tuple[str, ...]:
-    verdict, old = played.verdict, played.settled.entries
-    deciding = {r.rule.id for r in verdict.results if r.rule.level == "MUST" and not r.is_newer}
-    runs = [(case.scenario, broken) for case, broken in played.tally.broken]
-    found = needed(runs, played.own, deciding & played.tally.counts.keys(), old)
-    # An entry that need not show may be needed in another run.
-    unseen = (rule for rule, entry in old.items() if not entry.strict and rule not in found)
-    return (*(rule for rule in rules() if rule in found), *unseen)
-
-
-def needed(
-    runs: Sequence[tuple[Scenario, Mapping[str, Violation]]],
-    expected_failures: ExpectedFailures,
-    deciding: Collection[str],
-    old: Collection[str] = (),
-) -> tuple[str, ...]:
-    """Return the ids of the rules by which the backend may fail first, so that nothing else counts.
+def _shown(played: Played) -> Mapping[str, Sequence[str]]:
+    """Return each rule that needs an entry, with the scenarios in which it breaks first.
 
     Violations after an expected violation do not count; an entry for one would match nothing in
     the next run. Of several violations in the same instant, each may come alone with another seed:
     so each gets an entry, unless one of them has an entry already.
     """
-    found: set[str] = set()
-    for scenario, broken in runs:
-        counting = sort_out(scenario, broken, expected_failures).findings & {*deciding, *old}
-        first = min(map(moment_of, broken.values()), default=None)
+    old = played.settled.entries
+    results = played.verdict.results
+    deciding = {r.rule.id for r in results if r.rule.level == "MUST" and not r.is_newer}
+    # An entry that need not show may be needed in another run.
+    found = defaultdict[str, list[str]](list, {r: [] for r, e in old.items() if not e.strict})
+    for case, broken in played.tally.broken:
+        counting = sort_out(broken, played.own, case.called).findings & {*deciding, *old}
+        first = min(map(moment_of, broken.values()))
         at_first = {rule for rule in counting if moment_of(broken[rule]) == first}
-        found |= at_first.intersection(old) or at_first or counting
-    return tuple(sorted(found))
+        for rule in at_first.intersection(old) or at_first or counting:
+            # A generated scenario has another name with each seed.
+            found[rule].append(case.id if case.generated else case.name)
+    return found
 
 
-def _few(scenarios: Iterable[str]) -> tuple[str, ...]:
-    few = tuple(dict.fromkeys(scenarios))
+def _few(*scenarios: Sequence[str]) -> tuple[str, ...]:
+    few = tuple(dict.fromkeys(each for some in scenarios for each in some))
     return few if len(few) <= MOST_SCENARIOS else ()
 
 
 def _fate(
-    entry: Entry, shown: Sequence[Shown], unjudged: Mapping[str, str], today: date
+    entry: Entry,
+    shown: Sequence[Mapping[str, Sequence[str]]],
+    unjudged: Mapping[str, str],
+    today: date,
 ) -> tuple[Entry | None, str]:
     """Return the remaining entry, or None if it is not needed, and a line on the change."""
     rule = entry.rule
@@ -162,17 +132,18 @@ def _fate(
         return None, f"{rule} dropped: nothing shows it any more"
     if entry.is_over(today):
         return entry, f"{rule} left as it is: it expired on {entry.until}"
-    scenarios = entry.scenarios and _few(chain(entry.scenarios, *broken))
+    scenarios = entry.scenarios and _few(entry.scenarios, *broken)
     strict = entry.strict and (rule in unjudged or len(broken) == len(shown))
-    changes = ["is no longer strict: not every backend breaks it"] * (strict != entry.strict)
-    if scenarios != entry.scenarios:
-        more = counted(len(scenarios) - len(entry.scenarios), "more scenario")
-        changes.append(f"fails in {more if scenarios else f'over {MOST_SCENARIOS} scenarios'}")
-    line = f"{rule} {', and '.join(changes)}" if changes else ""
-    return replace(entry, scenarios=scenarios, strict=strict), line
+    changed = replace(entry, scenarios=scenarios, strict=strict)
+    return changed, "" if changed == entry else f"{rule} changed: it fails elsewhere, or not always"
 
 
-def _new(rule: str, played: Sequence[Played], shown: Sequence[Shown], today: date) -> Entry:
+def _new(
+    rule: str,
+    played: Sequence[Played],
+    shown: Sequence[Mapping[str, Sequence[str]]],
+    today: date,
+) -> Entry:
     breaking = [one for one, each in zip(played, shown, strict=True) if rule in each]
     (result,) = [r for r in breaking[0].verdict.results if r.rule.id == rule]
     first = result.failures[0]
@@ -180,7 +151,7 @@ def _new(rule: str, played: Sequence[Played], shown: Sequence[Shown], today: dat
     return Entry(
         rule=rule,
         reason=f"seen in {seen}: {first.violation.text}, in {first.case.label}",
-        scenarios=_few(chain.from_iterable(each.get(rule, ()) for each in shown)),
+        scenarios=_few(*(each.get(rule, ()) for each in shown)),
         # The generated scenarios of another seed may not show it.
         strict=not first.case.generated and len(breaking) == len(played),
         until=today + timedelta(DAYS),

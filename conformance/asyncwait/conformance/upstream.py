@@ -1,5 +1,9 @@
-"""The cases of upstream's tests, and the page that lists the counterpart of each."""
+"""The counterpart here of each test that Apache Flink has of its operator.
 
+`upstream.toml` has the answers; `python -m asyncwait.conformance.upstream` prints the page of them.
+"""
+
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -9,6 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
+
+from asyncwait.spec.exports import claim_exports
 
 Kind: TypeAlias = Literal["any", "capability", "inside"]
 """Operators that a test can run on: any, operators with a capability, or Flink's own."""
@@ -46,7 +52,7 @@ def upstream_tests() -> tuple[UpstreamTest, ...]:
     Raises:
         msgspec.ValidationError: a field is unknown, or of the wrong type.
     """
-    file = resources.files("asyncwait.conformance.upstream").joinpath("cases.toml")
+    file = resources.files("asyncwait.conformance").joinpath("upstream.toml")
     owners: Mapping[str, Mapping[str, Mapping[str, Any]]] = tomllib.loads(
         file.read_text(encoding="utf-8")
     )
@@ -72,7 +78,7 @@ Left out are further tests of proposals that were not adopted, and what those of
 1.10 have in common with later ones.
 
 This page is generated: `python -m asyncwait.conformance.upstream` prints it. The answers stand in
-`cases.toml`.
+`upstream.toml`.
 """
 
 COLUMNS = "| test | needs | rules | examples | |\n|---|---|---|---|---|\n"
@@ -120,3 +126,11 @@ def _summary(tests: tuple[UpstreamTest, ...]) -> str:
         f"\nWith their parameters they are run {runs} times. Capabilities, and how many tests need "
         f"them: {capabilities}.\n"
     )
+
+
+__all__ = ["UpstreamTest", "upstream_page", "upstream_tests"]
+
+claim_exports(__name__)
+
+if __name__ == "__main__":
+    sys.stdout.write(upstream_page())

@@ -5,11 +5,10 @@ Stacks show the code of operator and author, without the suite, the loops and th
 Nowhere else does that process run a backend's code: here it could fake any verdict, block for ever,
 or end it; but its output comes out at once, and a debugger finds a terminal.
 
-A debugger that the user leaves ends the run: its operator has not failed, nor has it passed.
+A debugger that the user leaves ends the process: its operator has not failed, nor has it passed.
 """
 
 import asyncio
-import bdb
 import gc
 import os
 import pdb  # noqa: T100 - patched, to see how the user leaves it
@@ -22,11 +21,12 @@ from traceback import StackSummary, walk_stack
 from types import AsyncGeneratorType, CoroutineType, FrameType, GeneratorType
 from typing import Any
 
-from asyncwait.conformance._guard import INTERRUPTED
+from asyncwait.conformance._commands._group import INTERRUPTED
 from asyncwait.conformance.expected_failures import ExpectedFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
-from asyncwait.conformance.report import HEAD, event_line
+from asyncwait.conformance.report import say
 from asyncwait.conformance.running import Backend, Broken, checked, exec_name, load_backend
+from asyncwait.conformance.timeline import HEAD, event_line
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import Capability, EndingKind, Event, Scenario, Trace
 
@@ -170,50 +170,23 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
     yield Here(name, load_backend(name))
 
 
-_WAYS = ((bdb.Bdb, "set_quit"), *((pdb.Pdb, f"do_{name}") for name in ("q", "quit", "exit")))
-"""Methods that leave a debugger; the end of input calls one of them, too."""
-
-
-class DebuggerLeft(SystemExit):
-    """The user has left the debugger.
-
-    It passes through loops and operators, which take any other error, even the debugger's own, for
-    the error of a call.
-    """
-
-
 @contextmanager
 def ended_by_debugger() -> Generator[None]:
-    """Leave this block as soon as the user leaves a debugger in it.
+    """End the process as soon as the user leaves a debugger in this block.
 
-    Raises:
-        DebuggerLeft: the user did, whatever the operator has made of the error.
+    Any error that leaves the debugger would pass for the error of a call.
     """
-    left: list[DebuggerLeft] = []
 
     def leave(*_: object) -> None:
-        sys.settrace(None)
-        sys.breakpointhook = lambda *_, **__: None  # Code that is left may clean up undisturbed.
-        left.append(DebuggerLeft())
-        raise left[0]
+        say("stopped by the debugger: no verdict", err=True)
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)
 
     with ExitStack() as restored:
-        restored.callback(setattr, sys, "breakpointhook", sys.breakpointhook)
-        for debugger, name in _WAYS:
-            _replace(debugger, name, leave, restored)
-        try:
-            yield
-        except BaseException as error:
-            if left:
-                raise left[0] from error
-            raise
-    if left:
-        raise left[0]
-
-
-def _replace(owner: Any, name: str, by: Callable[..., None], restored: ExitStack) -> None:
-    restored.callback(setattr, owner, name, getattr(owner, name))
-    setattr(owner, name, by)
+        for name in ("q", "quit", "exit", "EOF"):
+            restored.callback(setattr, pdb.Pdb, f"do_{name}", getattr(pdb.Pdb, f"do_{name}"))
+            setattr(pdb.Pdb, f"do_{name}", leave)
+        yield
 
 
 class Watcher:

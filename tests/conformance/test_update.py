@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.expected_failures.file import (
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
+from asyncwait.conformance.verifying import (
     Played,
     Settled,
     Terms,
@@ -21,8 +23,6 @@ from asyncwait.conformance.expected_failures.file import (
     settled_results,
     updated,
 )
-from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Ending, Leg, Scenario, Trace
@@ -43,7 +43,7 @@ def played(
 ) -> Played:
     said: Any = SimpleNamespace(name=backend, capabilities=can, expected_failures={}, spec="")
     terms = Terms(entries_of(text, "file.toml"), "file.toml", TODAY)
-    settled = settle(terms, said, rules(), rules())
+    settled = settle(terms, said, rules())
     tally = Tally(CHECKS, rules())
     case = replace(CASE, generated=generated, about=() if generated else CASE.about)
     tally.broken += [(case, {rule: Violation(WRONG, 0)}) for rule in broken]

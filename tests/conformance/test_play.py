@@ -1,17 +1,58 @@
-"""A scenario is played in the process of the command: an author looks on, and stops it anywhere."""
+"""A scenario is played again: apart, or in the process of the command."""
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from outside import Folder, run
+from outside import CHANGED, UNORDERED, Folder, run
 from remains import wait_until
 
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.spec.scenario import scenarios_from_json
+
+OPENED = f"print('opened')\n    {UNORDERED.replace('== 6', '== 6 and config.batch is None')}"
+VERIFY = ("verify", "unordered:backend", "--count", "4", "--seed", "39", "--rule", "ORD-1")
+
+
+@pytest.fixture
+def unordered(outside: Folder) -> Folder:
+    outside.write("unordered.py", CHANGED.format(before=OPENED, more=""))
+    return outside
+
+
+def said(out: str, word: str) -> list[str]:
+    (command,) = re.findall(rf"^  {word}: asyncwait (.*)$", out, re.MULTILINE)
+    return shlex.split(command)
+
+
+@pytest.mark.usefixtures("few_examples")
+def test_the_commands_that_stand_with_a_failure_show_it_again(unordered: Folder) -> None:
+    verified = unordered.here(*VERIFY)
+    (violation,) = re.findall(r"^  shrunk \(\w+\): (.*) \(at \d+ ms\)$", verified.out, re.MULTILINE)
+
+    again = unordered.here(*said(verified.out, "again"))
+    (unordered.path / ".asyncwait").rename(unordered.path / "elsewhere")
+    anywhere = unordered.here(*said(verified.out, "anywhere"))
+
+    assert [done.code for done in (verified, again, anywhere)] == [1, 1, 1]
+    assert all(f">>> {violation}" in done.out for done in (again, anywhere))
+
+
+def test_a_scenario_is_written_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "one.json"
+
+    shown = run("play", "reference-asyncio", EXAMPLES[0].name, "--json", "-")
+    written = run("play", "reference-asyncio", EXAMPLES[0].name, "--json", str(file))
+
+    assert (shown.exit_code, written.exit_code, written.output) == (0, 0, "")
+    assert scenarios_from_json(shown.stdout_bytes) == (EXAMPLES[0].scenario,)
+    assert file.read_bytes() == shown.stdout_bytes
+
 
 OPERATOR = """
 import asyncio

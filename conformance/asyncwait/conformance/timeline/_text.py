@@ -1,16 +1,18 @@
-"""Draws the events of a scenario as text, time from top to bottom."""
+"""The timeline of a run as text, time from top to bottom, and words of its parts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
+from typing import Any
 
-from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.timeline import (
-    MARK,
-    ending_of,
-    figures,
-    how_ended,
-    in_batch,
-    show,
+from asyncwait.conformance.judging import Violation, figure_text
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    LatencyMarker,
+    Record,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
 )
 from asyncwait.spec.scenario import (
     Blocked,
@@ -18,6 +20,7 @@ from asyncwait.spec.scenario import (
     CallEnded,
     CallStarted,
     Closed,
+    Ending,
     Event,
     FailureAsked,
     FiguresRead,
@@ -38,7 +41,7 @@ from asyncwait.spec.scenario import (
     Taken,
     Trace,
 )
-from asyncwait.spec.texts import printable, shortened, shown
+from asyncwait.spec.texts import one_line, printable, shortened, shown
 
 WIDTHS = (24, 34)
 """Widths of the columns for input and calls; output takes the rest."""
@@ -162,3 +165,67 @@ def _ended(event: CallEnded) -> str:
     if event.how == "cancelled":
         return "ended"
     return how_ended(event)
+
+
+MARK = ">>>"
+"""Prefix of a violation."""
+
+
+def show(element: Element) -> str:
+    """Return an element in a few characters."""
+    match element:
+        case Record():
+            stamp = "" if element.timestamp is None else f"@{element.timestamp}"
+            key = "" if element.key is None else f"/{one_line(element.key)}"
+            return f"{shown(element.value)}{stamp}{key}"
+        case Watermark():
+            return f"watermark {element.timestamp}"
+        case WatermarkStatus():
+            return "idle" if element.idle else "active"
+        case LatencyMarker():
+            return f"marker {element.marked_at}"
+        case Barrier():
+            return f"barrier {element.checkpoint_id}"
+        case Snapshot():
+            stored = ", ".join(map(show, element.in_flight))
+            return f"snapshot {element.checkpoint_id} [{stored}]"
+
+
+def values(given: Iterable[Any]) -> str:
+    """Return results in a few characters."""
+    return ", ".join(map(shown, given)) or "nothing"
+
+
+def how_ended(event: CallEnded) -> str:
+    """Return the outcome of a call in words."""
+    return f"gave {values(event.results)}" if event.how == "returned" else event.how
+
+
+def batch_sign(number: int) -> str:
+    """Return the letter of a batch, never a letter of a mark; letters repeat after a while."""
+    return _LETTERS[number % len(_LETTERS)]
+
+
+_LETTERS = "ABCDGHJKMNPQRSUVWXYZ"
+
+
+def in_batch(number: int | None) -> str:
+    """Return the batch of a call in words; empty if it is in none."""
+    return "" if number is None else f" in batch {batch_sign(number)}"
+
+
+def ending_of(ending: Ending) -> str:
+    """Return the ending of a leg, with its error."""
+    error = one_line(" ".join(filter(None, (ending.error, ending.detail))), LONGEST)
+    return f"{ending.how}: {error}" if error else ending.how
+
+
+def figures(event: FiguresRead) -> str:
+    """Return the figures that were read, without those that are 0."""
+    told = {name: getattr(event, name) for name in event.__struct_fields__ if name != "at"}
+    there = [
+        f"{name} {figure_text(figure)}"
+        for name, figure in told.items()
+        if (any(figure) if isinstance(figure, tuple) else figure)
+    ]
+    return ", ".join(there) or "all 0"

@@ -9,12 +9,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from asyncwait.conformance._convicting import can_convict
-from asyncwait.conformance._profile_hints import seemingly_missing, seemingly_there
-from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
-from asyncwait.conformance._words import counted, nearest, slip_in
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expected_failures.file import Played, Terms, settle, settled_results
 from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
 from asyncwait.conformance.report import printed
 from asyncwait.conformance.running import (
@@ -26,10 +21,14 @@ from asyncwait.conformance.running import (
     open_backend,
 )
 from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
+from asyncwait.conformance.verifying._gate import Terms, settle, settled_results, slip_in
+from asyncwait.conformance.verifying._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance.verifying._update import Played
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, rules_for
 from asyncwait.spec.rules import rules as all_rules
 from asyncwait.spec.scenario import Capability, Scenario, Trace, key_of
+from asyncwait.spec.texts import counted, nearest
 
 GIVE_UP_AFTER = 3
 """Runs that block or kill their process before the suite stops: each costs seconds."""
@@ -37,13 +36,10 @@ GIVE_UP_AFTER = 3
 MOST_PATIENCE = 86_400.0
 """Seconds: a day."""
 
-Stage: TypeAlias = Literal["judged", "shrunk"]
+Phase: TypeAlias = Literal["judged", "shrunk"]
 
-Progress: TypeAlias = Callable[[Stage, int, int], None]
+Progress: TypeAlias = Callable[[Phase, int, int], None]
 """Receives the stage, the number of finished items, and the number of all items."""
-
-Watch: TypeAlias = Callable[[Tally], None]
-"""Receives the empty tally, which then grows with each judgement."""
 
 
 class Coverage(Struct, frozen=True):
@@ -104,7 +100,6 @@ def verify_to_tell(
     backend: Served,
     plan: Coverage,
     progress: Progress = lambda *_: None,
-    watch: Watch = lambda _: None,
     *,
     terms: Terms | None = None,
 ) -> Played:
@@ -116,12 +111,11 @@ def verify_to_tell(
     began = time.perf_counter()
     chosen("expected_failures", tuple(backend.expected_failures))
     rules = chosen("rule", plan.rules)
-    settled = settle(terms or Terms(), backend, all_rules(), rules)
+    settled = settle(terms or Terms(), backend, rules)
     checks = {rule: CHECKS[rule] for rule in rules_for(backend.capabilities)}
     counted = [rule for rule in rules if rule in checks]
     tally = Tally(checks, counted, settled.expected_failures)
-    watch(tally)
-    cases = _Cases(plan, backend, [rules[rule] for rule in counted])
+    cases = Cases(plan, backend.capabilities, [rules[rule] for rule in counted])
     ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
     stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
@@ -156,13 +150,6 @@ def verify_to_tell(
     )
     if plan.shrinks and (plan.fails_fast or not stopped):
         verdict = _shrunk(verdict, backend, tally, progress)
-    if verdict.failed:
-        lacks = tuple(seemingly_missing(tally, verdict.failed))
-        verdict = msgspec.structs.replace(verdict, lacks=lacks)
-    # A backend of batches is as slow for a few scenarios as for all.
-    if verdict.is_green and not plan.rules and not backend.batch:
-        seems = tuple(seemingly_there(backend.play, backend.capabilities))
-        verdict = msgspec.structs.replace(verdict, seems=seems)
     verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
     return Played(verdict, tally, settled, backend.expected_failures)
 
@@ -182,7 +169,7 @@ def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     """
     known = all_rules()
     for rule in wanted:
-        if slip := slip_in(name, rule, known):
+        if slip := slip_in(name, rule):
             raise InvalidConfig(slip)
     return {rule: known[rule] for rule in known if not wanted or rule in wanted}
 
@@ -202,7 +189,7 @@ def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(rule.id for rule in all_rules().values() if rule.area in found)
 
 
-class _Cases:
+class Cases:
     """The examples, shapes, and generated scenarios, as a backend can play them, each once.
 
     The scenarios of the small scope replace shapes and generated scenarios. If few rules are
@@ -210,7 +197,9 @@ class _Cases:
     out.
     """
 
-    def __init__(self, plan: Coverage, backend: Served, rules: Sequence[Rule]) -> None:
+    def __init__(
+        self, plan: Coverage, can: frozenset[Capability], rules: Sequence[Rule] = ()
+    ) -> None:
         self.asked: list[Case] = []
         self.places: list[int] = []
         self.spared = 0
@@ -218,19 +207,16 @@ class _Cases:
         drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
         others, self._generated = drawn
         # Scenarios for shared calls show little where each record has a call of its own.
-        is_batching = Capability.BATCHES in backend.capabilities
-        is_caching = Capability.CACHE in backend.capabilities
-        is_limited = Capability.LIMITS in backend.capabilities
         self._others = [
             each
             for each in others
-            if (is_batching or each[1].batch is None)
-            and (is_caching or each[1].cache is None)
-            and (is_limited or not each[1].limits)
+            if (Capability.BATCHES in can or each[1].batch is None)
+            and (Capability.CACHE in can or each[1].cache is None)
+            and (Capability.LIMITS in can or not each[1].limits)
         ]
         self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
         self._seed = plan.seed
-        self._fitting = partial(adapted, capabilities=backend.capabilities)
+        self._fitting = partial(adapted, capabilities=can)
         self._cases: Iterable[Case] = self._all()
         if plan.rules:
             self._spare(rules)
@@ -251,10 +237,14 @@ class _Cases:
 
     def scenarios(self) -> Iterator[Scenario]:
         """Yield the scenarios to play, as soon as they are ready."""
-        for place, case in each_once(self._cases):
-            self.asked.append(case)
-            self.places.append(place)
-            yield case.scenario
+        known: set[bytes] = set()
+        for place, case in enumerate(self._cases):
+            key = key_of(case.scenario)
+            if key not in known:
+                known.add(key)
+                self.asked.append(case)
+                self.places.append(place)
+                yield case.scenario
         self.count = len(self.asked)
 
     def _all(self) -> Iterator[Case]:
@@ -263,26 +253,9 @@ class _Cases:
             yield Case(example.name, scenario, self._fitting(scenario), about=example.rules)
         for name, scenario in self._others:
             yield Case(name, scenario, self._fitting(scenario), generated=True)
-        yield from generated_cases(self._generated, self._seed, self._fitting)
-
-
-def each_once(cases: Iterable[Case]) -> Iterator[tuple[int, Case]]:
-    """Yield the cases whose scenario no earlier case plays, with their places."""
-    known: set[bytes] = set()
-    for place, case in enumerate(cases):
-        key = key_of(case.scenario)
-        if key not in known:
-            known.add(key)
-            yield place, case
-
-
-def generated_cases(
-    scenarios: Iterable[Scenario], seed: int, adapt: Callable[[Scenario], Scenario]
-) -> Iterator[Case]:
-    """Yield the generated scenarios of a seed as a backend can play them."""
-    for number, scenario in enumerate(scenarios):
-        name = f"generated {number} of seed {seed}"
-        yield Case(name, scenario, adapt(scenario), generated=True)
+        for number, scenario in enumerate(self._generated):
+            name = f"generated {number} of seed {self._seed}"
+            yield Case(name, scenario, self._fitting(scenario), generated=True)
 
 
 @lru_cache(maxsize=1)  # the same for all backends that are verified together
@@ -296,7 +269,7 @@ def _all_small() -> Iterator[tuple[str, Scenario]]:
 
 
 def _judge_all(
-    tally: Tally, backend: Served, cases: _Cases, progress: Progress, ends: Collection[str]
+    tally: Tally, backend: Served, cases: Cases, progress: Progress, ends: Collection[str]
 ) -> str:
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
@@ -314,7 +287,7 @@ def _judge_all(
     return ""
 
 
-def _judge_further(tally: Tally, backend: Served, cases: _Cases, progress: Progress) -> int:
+def _judge_further(tally: Tally, backend: Served, cases: Cases, progress: Progress) -> int:
     """Judge the runs that a backend makes besides the requested ones; return their number."""
     number = 0
     asked = {case.name: case.scenario for case in cases.asked}
@@ -346,3 +319,73 @@ def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress)
     shrunk = {result.rule.id: result for result in found}
     results = tuple(shrunk.get(result.rule.id, result) for result in verdict.results)
     return msgspec.structs.replace(verdict, results=results)
+
+
+# Selection of the scenarios that can convict by a rule; a run for the rule skips the others.
+#
+# A rule can be seen to break where a scenario plans the subject of its chapter: a rule about
+# deadlines, where a deadline is planned. Its other needs may be missing: an operator that counts
+# retries wrongly may count some where none is planned. A few rules need more of a scenario, and
+# their checks test it first. In doubt a scenario stays.
+
+Premise = Callable[[Scenario], bool]
+
+
+def _sink_does(what: str) -> Premise:
+    return lambda scenario: any(step.does == what for step in scenario.sink)
+
+
+def _is_tracked(scenario: Scenario) -> bool:
+    return scenario.tracked
+
+
+def _is_unshielded(scenario: Scenario) -> bool:
+    return scenario.unshielded and scenario.form == "coroutine"
+
+
+PREMISES: Mapping[str, Premise] = {
+    "ELEM-8": _is_tracked,
+    "CAP-7": _is_tracked,
+    "KEY-13": _is_tracked,
+    "RES-9": lambda scenario: scenario.reuses,
+    "FAIL-7": lambda scenario: scenario.source_error not in {"", "no-element"},
+    "FAIL-13": lambda scenario: scenario.source_error == "no-element",
+    "END-6": lambda scenario: scenario.hooks != "none",
+    "END-9": _sink_does("give_up"),
+    "END-12": lambda scenario: scenario.hook_error == "open",
+    "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
+    "END-14": _sink_does("intrude"),
+    "END-15": lambda scenario: scenario.company != "none",
+    "END-16": lambda scenario: scenario.source == "scope",
+    "END-18": _sink_does("raise"),
+    "END-22": lambda scenario: scenario.shields,
+    "END-19": lambda scenario: bool(scenario.wrong_argument),
+    "CANCEL-1": _is_unshielded,
+    "CANCEL-2": _is_unshielded,
+    "CANCEL-3": _is_unshielded,
+}
+"""The first condition in the checks of some rules, by the id of the rule."""
+
+ANYWHERE = frozenset({"ELEM-7", "WM-3", "WM-6", "TIME-5", "TIME-8", "TIME-9", "SNAP-1", "SNAP-3"})
+"""Rules that may break where their subject is not planned, too: by outputs that never went in, or
+by calls that are cancelled, and abandoned, without a deadline."""
+
+
+def can_convict(rule: Rule, scenario: Scenario) -> bool:
+    """Whether a run of `scenario` may break `rule`."""
+    if rule.id in ANYWHERE:
+        return True
+    premise = PREMISES.get(rule.id)
+    if premise is not None and not premise(scenario):
+        return False
+    return all(_is_planned(either, scenario) for either in rule.needs[:1])
+
+
+def _is_planned(either: Iterable[Capability], scenario: Scenario) -> bool:
+    """Whether a scenario contains a part of the specification that a rule is about.
+
+    A capability that is no profile says how a backend is run, which is in no scenario.
+    """
+    if not all(each.is_profile for each in either):
+        return True
+    return any(part.without(scenario) is not scenario for part in either)

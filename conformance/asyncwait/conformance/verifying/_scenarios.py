@@ -9,9 +9,8 @@ from codecs import BOM_UTF8
 from collections.abc import Collection
 from pathlib import Path
 
-from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._words import nearest
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.report import file_bytes
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
     ID_DIGITS,
@@ -20,6 +19,7 @@ from asyncwait.spec.scenario import (
     scenarios_from_json,
     scenarios_to_json,
 )
+from asyncwait.spec.texts import nearest
 
 FOLDER = Path(".asyncwait", "scenarios")
 """Folder within the present folder; it has a file for each scenario."""

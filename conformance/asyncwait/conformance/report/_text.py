@@ -5,12 +5,12 @@ scenario of thousands of elements that can't be shrunk would bury everything els
 """
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.evidence import describe_scenario
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report._model import (
     Changed,
     Evidence,
@@ -20,12 +20,11 @@ from asyncwait.conformance.report._model import (
     RuleText,
     Run,
 )
-from asyncwait.conformance.report._timeline import draw
-from asyncwait.conformance.timeline import MARK
+from asyncwait.conformance.timeline import MARK, draw
 from asyncwait.conformance.verdict import Case
 from asyncwait.spec.rules import Rule
-from asyncwait.spec.scenario import Trace, scenarios_to_json
-from asyncwait.spec.texts import block, json_text, name_of, shortened
+from asyncwait.spec.scenario import Scenario, Trace, scenarios_to_json
+from asyncwait.spec.texts import block, counted, json_text, name_of, shortened
 
 LONGEST_JSON = 4_000
 """Longest scenario in a report, in characters; a longer scenario would bury it."""
@@ -135,23 +134,53 @@ DRAWN, LONGEST_DRAWN = 200, 300
 """Lines of a drawing in a file, and characters of each."""
 
 
+def finding_lines(
+    rule: Rule | RuleText,
+    status: str,
+    *,
+    broken: int = 0,
+    notes: Iterable[str] = (),
+    drawn: Iterable[str] = (),
+    explains: Collection[str] = (),
+) -> Iterator[str]:
+    """Yield the findings on a rule: its text, its first violation, and what it explains."""
+    where = f" in {counted(broken, 'scenario')}" if broken else ""
+    yield f"{name_of(rule.id)} {rule.title}: {status}{where}"
+    yield f"  {rule.level}: {rule.sentence}"
+    yield f"  why it matters: {' '.join(rule.why.split())}"
+    if rule.hint:
+        yield f"  if it fails: {rule.hint}"
+    yield from (f"  {note}" for note in notes)
+    yield from (f"  {line}".rstrip() for line in drawn)
+    if explains:
+        others = ", ".join(explains)
+        yield f"  broken only where {rule.id}, or a rule above it, is broken too: {others}"
+
+
 def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
     """Yield the findings on a rule: its text, its first violation, and its causes."""
-    rule = report.by_rule[result.rule]
-    where = f" in {counted(result.broken, 'scenario')}" if result.broken else ""
-    yield f"{name_of(rule.id)} {rule.title}: {result.status}{where}"
-    for line in rule_text_lines(rule):
-        yield f"  {line}"
-    if result.note:
-        yield f"  note: {result.note}"
-    for piece in result.evidence[:1]:
-        for line in evidence_lines(run.played[piece.played], piece):
-            yield f"  {line}".rstrip()
-    if result.explains:
-        explained = ", ".join(result.explains)
-        yield f"  broken only where {rule.id}, or a rule above it, is broken too: {explained}"
+    pieces = result.evidence[:1]
+    yield from finding_lines(
+        report.by_rule[result.rule],
+        result.status,
+        broken=result.broken,
+        notes=[f"note: {result.note}"] if result.note else [],
+        drawn=[line for each in pieces for line in evidence_lines(run.played[each.played], each)],
+        explains=result.explains,
+    )
     if result.explained_by:
         yield f"  {follows_line(result)}"
+
+
+def run_lines(
+    scenario: Scenario, trace: Trace, violation: Violation, *, is_adapted: bool
+) -> Iterator[str]:
+    """Yield scenario, timeline and output of a run, as much as a person reads."""
+    if is_adapted:
+        yield ADAPTED
+    yield from excerpt(describe_scenario(scenario))
+    yield from excerpt(draw(scenario, trace, violation))
+    yield from besides(trace)
 
 
 def also_line(rule: str, broken: int, text: str, explains: Iterable[str] = ()) -> str:
@@ -211,11 +240,8 @@ def timeline_lines(played: Played, piece: Evidence) -> Iterator[str]:
     if played.as_played is None or played.trace is None:
         yield from block("\n".join(played.drawn), DRAWN, LONGEST_DRAWN)
         return
-    if played.scenario is not None:
-        yield ADAPTED
-    yield from excerpt(describe_scenario(played.as_played))
-    yield from excerpt(draw(played.as_played, played.trace, piece.violation))
-    yield from besides(played.trace)
+    is_adapted = played.scenario is not None
+    yield from run_lines(played.as_played, played.trace, piece.violation, is_adapted=is_adapted)
 
 
 def change_lines(changed: Changed) -> Iterator[str]:
@@ -230,11 +256,3 @@ def change_lines(changed: Changed) -> Iterator[str]:
         yield f"scenarios: {before.footer.scenarios:,} -> {after.footer.scenarios:,}"
     if not changed.rules and before.claim == after.claim:
         yield "no rule and no verdict"
-
-
-def rule_text_lines(rule: Rule | RuleText) -> Iterator[str]:
-    """Yield the text of a rule for an author whose operator breaks it."""
-    yield f"{rule.level}: {rule.sentence}"
-    yield f"why it matters: {' '.join(rule.why.split())}"
-    if rule.hint:
-        yield f"if it fails: {rule.hint}"

@@ -1,4 +1,4 @@
-"""What a file, and a version, make of what was seen of a backend."""
+"""What a backend is known to break, and what a file and a version make of that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,18 +8,90 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
-from asyncwait.conformance.expected_failures.file import (
-    Entry,
-    Settled,
-    Terms,
-    settle,
-    settled_results,
+from asyncwait.conformance.expected_failures import (
+    ExpectedFailure,
+    ExpectedFailures,
+    Sorted,
+    sort_out,
 )
+from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import RuleResult, Status, Verdict
+from asyncwait.conformance.verifying import Entry, Settled, Terms, _gate, settle, settled_results
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, declared
+
+PLAIN, REPEATED = ("plain", "0123abcd"), ("repeated", "4567abcd")
+"""Names and ids of two scenarios."""
+
+EXPECTED_FAILURES = {
+    "WM-5": (ExpectedFailure("statuses overtake"),),
+    "ORD-5": (ExpectedFailure("called once more", scenarios=("repeated",)),),
+    "ORD-1": (
+        ExpectedFailure("out of order", scenarios=("repeated",)),
+        ExpectedFailure("anywhere"),
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("called", "broken", "findings", "known"),
+    [
+        (PLAIN, {}, "", {}),
+        # What comes with a known violation or behind it may be its consequence.
+        (
+            PLAIN,
+            {"WM-5": (0, 3), "ELEM-3": (0, 3), "END-1": (0, 7)},
+            "",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # What comes before it counts with all others; the known one stays known.
+        (
+            PLAIN,
+            {"WM-5": (0, 3), "ELEM-3": (0, 2), "END-1": (0, 7)},
+            "ELEM-3 END-1",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # An earlier leg comes before a later one, whatever their clocks show.
+        (
+            PLAIN,
+            {"WM-5": (1, 3), "ELEM-3": (0, 8)},
+            "ELEM-3",
+            {"WM-5": ("statuses overtake",)},
+        ),
+        # A record that is called twice without any retry is a finding.
+        (PLAIN, {"ORD-5": (0, 3)}, "ORD-5", {}),
+        (REPEATED, {"ORD-5": (0, 3)}, "", {"ORD-5": ("called once more",)}),
+        # Of several expected failures of a rule the reasons are given that may be.
+        (PLAIN, {"ORD-1": (0, 1)}, "", {"ORD-1": ("anywhere",)}),
+        (REPEATED, {"ORD-1": (0, 1)}, "", {"ORD-1": ("out of order", "anywhere")}),
+    ],
+)
+def test_a_known_violation_hides_what_may_follow_from_it(
+    called: tuple[str, str],
+    broken: dict[str, tuple[int, float]],
+    findings: str,
+    known: dict[str, tuple[str, ...]],
+) -> None:
+    violations = {rule: Violation("", at, leg) for rule, (leg, at) in broken.items()}
+
+    found = sort_out(violations, EXPECTED_FAILURES, called)
+
+    assert found == Sorted(frozenset(findings.split()), known)
+
+
+def test_an_expected_failure_may_be_for_some_scenarios_only() -> None:
+    known = ExpectedFailure("known", scenarios=("late", "0123456789ab"))
+
+    assert known.covers(("late", "ba9876543210"))
+    assert known.covers(("generated 7 of seed 0", "0123456789ab"))
+    assert not known.covers(("early", "ba9876543210"))
+
+
+def test_scenarios_in_one_text_are_refused() -> None:
+    with pytest.raises(InvalidConfig, match=r"^scenarios must be names and ids, .*, got 'late' "):
+        ExpectedFailure("called once more", scenarios="late")  # type: ignore[arg-type]
+
 
 TODAY = date(2026, 5, 1)
 KNOWN = {
@@ -44,7 +116,9 @@ def settled(
     **terms: Any,
 ) -> Settled:
     said = Terms(entries, "file.toml", terms.pop("today", TODAY), **terms)
-    return settle(said, backend or Backend(), KNOWN, chosen)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_gate, "rules", lambda: KNOWN)
+        return settle(said, backend or Backend(), chosen)
 
 
 def entry(rule: str = "ORD-1", **changes: Any) -> Entry:
