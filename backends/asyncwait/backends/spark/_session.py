@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 _OLDEST_PYSPARK = (4, 1)  # the first that partitions by a given number
 _LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 104, with its NUL
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
-_PREFIX = "asyncwait-"
-_FOLDER_NAME = f"/{_PREFIX}00000000"
-_LOCK = "session.lock"
 
 
 class EmbeddedSpark:
@@ -101,10 +98,8 @@ def _start(master: str) -> EmbeddedSpark:
         raise SparkNotStarted("this process has a Spark session already; stop that first")
     java = find_java("Spark", "spark")
     with ExitStack() as undo:
-        folder = _short_folder()
+        folder = Path(tempfile.mkdtemp(prefix="asyncwait-")).resolve()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        undo.enter_context(_owned(folder))
-        _sweep(folder.parent)
         with _environment_of(worker_environment()):
             jvm = start_jvm(java, _configuration(master, folder), folder)
         undo.callback(jvm.stop)
@@ -162,38 +157,6 @@ def _has_arrow(python: str) -> bool:
         asked = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False)
         return asked.returncode == 0
     return False
-
-
-def _short_folder() -> Path:
-    """Make a folder for all files of the session, short enough for sockets if possible."""
-    room = _LONGEST_SOCKET_PATH - len(_SOCKET_NAME) - len(_FOLDER_NAME)
-    usual = tempfile.gettempdir()
-    base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
-    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
-
-
-@contextmanager
-def _owned(folder: Path) -> Generator[None]:
-    """Hold a lock in the folder of a session; the system releases it when this process dies."""
-    import fcntl  # Windows lacks this module
-
-    fresh = folder / "fresh"
-    with fresh.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        fresh.rename(folder / _LOCK)  # Now locked: no other process sweeps the folder.
-        yield
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the folders of sessions whose processes were killed, but not of live sessions."""
-    import fcntl
-
-    for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError), lock.open() as file:
-            if lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
-                continue
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:
