@@ -13,12 +13,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import terminals
-from collected import OF_OPERATORS, Collected
+import watched
 from msgspec.structs import replace
 from remains import wait_until
 from rich.console import Console
-from terminals import drawn, written
+from watched import OF_OPERATORS, Collected, drawn, written
 
 from asyncwait.backends.spark.progress import (
     Endpoint,
@@ -352,7 +351,7 @@ def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
 
 
 def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
-    log = terminals.log()
+    log = watched.log()
     for show in (False, None):
         with Progress(3, show=show, console=log) as progress, connected(progress) as stream:
             stream.sendall(message(figures=TaskFigures(rows_in=3, in_flight=1)))
@@ -409,7 +408,7 @@ def test_each_metric_of_a_job_is_one_of_its_figures() -> None:
 def test_a_bar_is_drawn_again_by_itself(
     clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
     monkeypatch.setattr(_progress, "_EVERY", 0.001)
     with Progress(200, console=terminal) as progress, connected(progress) as stream:
         figures = TaskFigures(rows_in=50, in_flight=30, held=10, calls=51, retries=1)
@@ -430,7 +429,7 @@ def test_a_bar_is_drawn_again_by_itself(
 
 @pytest.mark.usefixtures("clock")
 def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
     session: Any = RemoteSession("127.0.0.1")
     with Progress(console=terminal, session=session) as progress:
         pass
@@ -444,7 +443,7 @@ def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
 
 
 def test_a_bar_that_breaks_leaves_the_job_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
 
     def write(_: str) -> int:
         raise OSError("gone")

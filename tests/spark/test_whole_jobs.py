@@ -1,13 +1,17 @@
-"""Whole jobs: the pages in this process; Spark Connect and two examples in their own."""
+"""Whole jobs: the pages in this process; a cluster, Spark Connect and two examples apart."""
 
 import os
+import re
 import subprocess
 import sys
+import time
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
 import connect_job
 import pytest
+import standalone
 from example_modules import run_example
 from pages import blocks_of, run
 
@@ -15,6 +19,8 @@ from asyncwait.backends.spark import EmbeddedSpark
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
+WITHIN = 500.0
+"""Seconds; on a machine with nothing else to do it takes twenty."""
 
 
 def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
@@ -30,6 +36,35 @@ def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -
     (block,) = blocks_of(LOOKUP)["Join a DataFrame"]
 
     assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed
+
+
+def calls(folder: Path) -> int:
+    notes = folder / "calls"
+    return len(notes.read_text().split()) if notes.exists() else 0
+
+
+@pytest.mark.sampled(3, of="killed jobs")
+@pytest.mark.timeout(1_200)
+def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
+    with standalone.standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
+        with (tmp_path / "job.log").open("wb") as log:
+            job = subprocess.Popen(command, stdout=log, stderr=log)
+        until = time.monotonic() + WITHIN
+        while calls(tmp_path) < 300:
+            assert job.poll() is None, (tmp_path / "job.log").read_text()
+            assert time.monotonic() < until
+            time.sleep(0.01)  # A file in which another process writes rings no bell.
+        cluster.kill_worker()
+        assert job.wait(WITHIN) == 0, (tmp_path / "job.log").read_text()
+
+    rows = literal_eval((tmp_path / "rows").read_text())
+    assert rows == [(number, 2 * number) for number in range(1000)]
+    assert 1000 <= calls(tmp_path) <= 1000 + 5
+    summary = (tmp_path / "summary").read_text()
+    assert "1,000 of 1,000 done" in summary
+    # What the killed worker has called since its last report nobody knows.
+    assert re.search(r"calls +[\d,]+ calls, of which \d+ in 1 attempt that failed", summary)
 
 
 @pytest.mark.timeout(300)
@@ -48,7 +83,7 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     assert told[1].startswith("max_tasks must be given")
 
 
-@pytest.mark.sampled(2, of="killed jobs")
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
@@ -63,7 +98,7 @@ def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     assert "200 of 200 done" in done.stderr
 
 
-@pytest.mark.sampled(2, of="killed jobs")
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1200)
 def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
     done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)

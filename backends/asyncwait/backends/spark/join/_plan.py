@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import expr
 
-from asyncwait.backends.lookup._open import tabled
+from asyncwait.backends.lookup._lookup import tabled
 from asyncwait.backends.spark._session import require_workers
 from asyncwait.backends.spark.frame._columns import (
     ERROR,
