@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _OLDEST_PYSPARK = (4, 1)  # the first that partitions by a given number
 _LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 104, with its NUL
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
+_PREFIX = "asyncwait-"
+_FOLDER_NAME = f"/{_PREFIX}00000000"
 
 
 class EmbeddedSpark:
@@ -98,7 +100,7 @@ def _start(master: str) -> EmbeddedSpark:
         raise SparkNotStarted("this process has a Spark session already; stop that first")
     java = find_java("Spark", "spark")
     with ExitStack() as undo:
-        folder = Path(tempfile.mkdtemp(prefix="asyncwait-")).resolve()
+        folder = _short_folder()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
         with _environment_of(worker_environment()):
             jvm = start_jvm(java, _configuration(master, folder), folder)
@@ -157,6 +159,14 @@ def _has_arrow(python: str) -> bool:
         asked = subprocess.run([python, "-c", "import pyarrow"], capture_output=True, check=False)
         return asked.returncode == 0
     return False
+
+
+def _short_folder() -> Path:
+    """Make a folder for all files of the session, short enough for sockets if possible."""
+    room = _LONGEST_SOCKET_PATH - len(_SOCKET_NAME) - len(_FOLDER_NAME)
+    usual = tempfile.gettempdir()
+    base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
+    return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:
