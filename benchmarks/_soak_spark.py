@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from _streams_kills import end, started
+from streams import end, started
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark import embedded_spark, ordered_wait

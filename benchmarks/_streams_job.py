@@ -1,4 +1,4 @@
-"""A process that runs a stream until a file ends it: `_streams_job.py FOLDER SINK`.
+"""A process that runs a stream until a file ends it: `_streams_job.py FOLDER`.
 
 The settings in a file `changed` of the folder replace the usual settings.
 """
@@ -12,10 +12,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from _streams_sink import Manifests, appending
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import DataStreamWriter
-
 from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
 
 LANES = 2
@@ -26,14 +22,6 @@ STREAMING = {
     ),
     "spark.sql.shuffle.partitions": str(LANES),
 }
-
-
-def session(master: str) -> SparkSession:
-    found = embedded_spark(master).session
-    for name, value in STREAMING.items():
-        found.conf.set(name, value)
-    found.dataSource.register(Manifests)
-    return found
 
 
 def noted(calls: str) -> Any:
@@ -49,14 +37,10 @@ def noted(calls: str) -> Any:
     return fetch
 
 
-def writing(out: DataFrame, sink: str, folder: Path) -> DataStreamWriter:
-    if sink == "foreachBatch":
-        return out.writeStream.foreachBatch(appending(folder))
-    return out.writeStream.format(sink).option("path", str(folder))
-
-
-def run(folder: Path, sink: str) -> int:
-    spark, changed = session(f"local[{LANES},4]"), folder / "changed"
+def run(folder: Path) -> int:
+    spark, changed = embedded_spark(f"local[{LANES},4]").session, folder / "changed"
+    for name, value in STREAMING.items():
+        spark.conf.set(name, value)
     given: dict[str, Any] = json.loads(changed.read_text()) if changed.exists() else {}
     for name, value in given.get("conf", {}).items():
         spark.conf.set(name, value)
@@ -65,7 +49,7 @@ def run(folder: Path, sink: str) -> int:
     told = {"order_by": "id", "lane_by": "lane", "pause": 0.3, "lease": 300, "version": "1"}
     options = {"carry": Carry(**told | given.get("carry", {}))} | given.get("options", {})
     out = ordered_wait(read, noted(str(folder / "calls")), "twice long", **options)
-    writer = writing(out, sink, folder / "out")
+    writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()
     parent = os.getppid()
@@ -76,4 +60,4 @@ def run(folder: Path, sink: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run(Path(sys.argv[1]), sys.argv[2]))
+    sys.exit(run(Path(sys.argv[1])))
