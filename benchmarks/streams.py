@@ -1,9 +1,11 @@
-"""Streams of PySpark whose calls stay in flight across micro-batches, killed at random moments.
+"""Kills of PySpark streams whose calls stay in flight across micro-batches.
 
-    python benchmarks/streams.py [--kills 12] [--changes] [--seed 1]
+    python benchmarks/streams.py [--kills 12] [--changes] [--seed 1] [--page FILE]
 
-Kills parts of a stream into files, and counts what has become of its rows. Exits with 1 if a row is
-lost, wrong, comes twice, or comes out of the order of its lane.
+Kills parts of a stream at random moments and counts what became of its rows, with three sinks:
+files, for which Spark leaves out a batch that it plays again, a sink that ignores its second
+commit, and a sink that takes it again. Exits with 1 if a row is lost, wrong, out of the order of
+its lane, or comes twice to a sink that takes batches once.
 """
 
 import argparse
@@ -20,17 +22,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import cycle, islice, pairwise
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
-from urllib.parse import unquote, urlparse
+from typing import Any, NamedTuple
 
-import pyarrow.parquet as pq
-from _page import shown
+from _page import machine, shown, write
+from _streams_job import SINKS, Arrived, Row
 from rich.console import Console
-
-CONSOLE = Console()
-
-Row: TypeAlias = dict[str, Any]
 
 MARK = "ASYNCWAIT_STREAM"
 """The variable by which a process is known as one of a stream."""
@@ -68,73 +66,55 @@ class Count(NamedTuple):
     kills: int = 1
     rows: int = 0
     twice: int = 0
+    repeated: int = 0
     lost: int = 0
     wrong: int = 0
     disorder: int = 0
     again: int = 0
+    resent: int = 0
 
     def plus(self, other: "Count") -> "Count":
-        """Return the sum of two counts."""
         return Count(*map(sum, zip(self, other, strict=True)))
 
     @property
     def is_right(self) -> bool:
-        """Whether each row came out once, right and in order."""
-        return not (self.twice or self.lost or self.wrong or self.disorder)
-
-
-class Arrived:
-    """The rows in a sink of files, by micro-batch, as far as Spark's log of the sink names them."""
-
-    def __init__(self, folder: Path) -> None:
-        self._log = folder / "_spark_metadata"
-        self._seen: set[str] = set()
-        self.batches: dict[int, list[Row]] = {}
-
-    def look(self) -> None:
-        """Read what is new."""
-        for number, entry in sorted(self._entries()):
-            told = [json.loads(line) for line in entry.read_text().splitlines() if line[:1] == "{"]
-            new = [each["path"] for each in told if each["path"] not in self._seen]
-            self._seen.update(new)
-            tables = [pq.read_table(unquote(urlparse(path).path)) for path in new]
-            self.batches[number] = [row for table in tables for row in table.to_pylist()]
-
-    def _entries(self) -> Iterator[tuple[int, Path]]:
-        for entry in self._log.glob("[0-9]*"):
-            number = int(entry.name.removesuffix(".compact"))
-            if number not in self.batches:
-                yield number, entry
-
-    def rows(self) -> list[Row]:
-        """Return all rows in the order of their micro-batches."""
-        return [row for number in sorted(self.batches) for row in self.batches[number]]
+        """Whether nothing came twice but whole micro-batches, played again and as before."""
+        return self.twice == self.repeated and not (self.lost or self.wrong or self.disorder)
 
 
 class Killed:
     """A stream that is killed again and again.
 
     Args:
-        seed: of the random choices.
+        sink: of the stream.
+        seed: of the moments of the kills.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, sink: str, seed: int) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="streams-", dir="/tmp"))
-        self._rng = random.Random(seed)
-        self._arrived = Arrived(self._folder / "out")
+        self._sink, self._rng = sink, random.Random(seed)
+        self._arrived = Arrived(sink, self._folder / "out")
         self._fed = 0
         for name in ("in", "tmp"):
             (self._folder / name).mkdir()
         self._job = self._started()
 
     def _started(self) -> subprocess.Popen[bytes]:
-        job = Path(__file__).with_name("_streams_job.py")
-        return started(job, self._folder, TMPDIR=str(self._folder / "tmp"))
+        job = str(Path(__file__).with_name("_streams_job.py"))
+        with (self._folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, job, str(self._folder), self._sink],
+                env={**os.environ, MARK: str(self._folder), "TMPDIR": str(self._folder / "tmp")},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
 
     def kill(self, kind: str, change: int | None = None) -> Count:
         """Kill what is named; with a change the stream starts again with other settings."""
         ids = self._feed(FILES)
-        enough = self._rng.random() * 0.8 * len(ids)
+        enough, told = self._rng.random() * 0.8 * len(ids), self._resent()
         count = self._rng.choice((self._out, self._called))
         self._until(lambda: count(ids) >= enough)
         if change is not None:
@@ -145,11 +125,11 @@ class Killed:
             self._end(PARTS["driver, JVM, workers"])
         # After a whole micro-batch Spark forgets that it wanted another one, unless rows come.
         ids = range(ids.start, self._feed(1).stop)
-        self._drain(ids)
-        return self._count(ids)
+        self.drain(ids)
+        return self.count(ids)._replace(resent=self._resent() - told)
 
     def _strike(self, kind: str) -> None:
-        """Kill what is named, at some moment in the next second, or in the seam."""
+        """Kill the named processes within the next second, or in the seam."""
         if kind == "seam":
             self._until(lambda: bool(self._arrived.batches[max(self._arrived.batches)]))
         else:
@@ -158,10 +138,14 @@ class Killed:
         if kind == "seam":
             self._forget_commit()
 
-    def _drain(self, ids: range) -> None:
+    def drain(self, ids: range) -> None:
         self._until(lambda: self._out(ids) == len(ids))
         seen = len(self._arrived.batches)
         self._until(lambda: len(self._arrived.batches) >= seen + 2)
+
+    def _resent(self) -> int:
+        """Count the micro-batches that the sink was given once more."""
+        return len([*(self._folder / "out").glob("ignored-*")]) + len(self._arrived.again)
 
     def _feed(self, files: int) -> range:
         first = self._fed * ROWS
@@ -226,44 +210,36 @@ class Killed:
         told = map(int, notes.read_text().split()) if notes.exists() else ()
         return Counter(each for each in told if each in ids)
 
-    def _count(self, ids: range) -> Count:
-        called = self._calls(ids)
-        out = [row for row in self._arrived.rows() if row["id"] in ids]
-        distinct = len({row["id"] for row in out})
-        wrong = sum((row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in out)
+    def count(self, ids: range) -> Count:
+        rows, called = self._arrived.rows(), self._calls(ids)
+        out = [row for row in rows if row["id"] in ids]
+        alike = [row for number, again in self._arrived.again for row in self._alike(number, again)]
+        more = [row for _, again in self._arrived.again for row in again if row["id"] in ids]
+        came, distinct = out + more, len({row["id"] for row in out})
+        wrong = sum(
+            (row["twice"], row["lane"]) != (2 * row["id"], row["id"] % KEYS) for row in came
+        )
         lanes = [[row["id"] for row in out if row["id"] % KEYS == key] for key in range(KEYS)]
         disorder = sum(a > b for lane in lanes for a, b in pairwise(lane))
-        twice, lost = len(out) - distinct, len(ids) - distinct
-        return Count(1, len(ids), twice, lost, wrong, disorder, called.total() - len(called))
+        repeated = sum(row["id"] in ids for row in alike)
+        counted = len(ids), len(came) - distinct, repeated, len(ids) - distinct
+        return Count(1, *counted, wrong, disorder, called.total() - len(called))
+
+    def _alike(self, number: int, again: list[Row]) -> list[Row]:
+        """Return the rows of a micro-batch that was played again, if they are those of before."""
+        before = self._arrived.batches[number]
+        by_id = [sorted(rows, key=itemgetter("id")) for rows in (before, again)]
+        return again if by_id[0] == by_id[1] else []
 
     def close(self) -> None:
-        """End the stream and its processes, and remove its folder."""
         (self._folder / "stop").touch()
         with suppress(subprocess.TimeoutExpired):
             self._job.wait(60)
-        end(self._folder)
+        for pid, _ in processes(self._folder):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._job.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
-
-
-def started(script: Path, folder: Path, **environment: str) -> subprocess.Popen[bytes]:
-    """Start a script whose processes `end` finds by their folder."""
-    with (folder / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, str(script), str(folder)],
-            env={**os.environ, MARK: str(folder), **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-def end(folder: Path) -> None:
-    """Kill the processes of the stream in a folder."""
-    for pid, _ in processes(folder):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def _part(command: bytes) -> str:
@@ -280,39 +256,52 @@ def processes(folder: Path) -> Iterator[tuple[int, str]]:
                 yield int(place.name), _part((place / "cmdline").read_bytes())
 
 
+PAGE = """# Streams whose calls stay in flight: kills
+
+By `python benchmarks/streams.py`, in a session with two lanes; {machine}.
+
+A stream reads a file of 20 rows in each micro-batch and makes calls of 0.1 to 0.7 s. SIGKILL ends
+the named processes at a random moment, and the stream goes on. The seam is a micro-batch that the
+sink has while Spark's own commit of it has not come. When a batch is played again, "parquet" leaves
+it out; "manifests", a sink by the data source API, receives it and ignores its second commit;
+"foreachBatch" writes it once more, as sinks do that look at no numbers.
+
+Resent are micro-batches that a sink received once more; repeated are their rows, where all of them
+were as before. Disorder counts rows before their predecessor in a lane, again the calls after the
+first call of a row. After each kill one more file comes: a query that is started again where a
+micro-batch was complete begins none without rows, and what is in flight waits.
+"""
+
+
 def main() -> int:
-    """Kill, count, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=12, help="in all")
     parser.add_argument("--changes", action="store_true", help="half of them with other settings")
-    parser.add_argument("--seed", type=int, default=1, help="of the random choices")
+    parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
+    parser.add_argument("--page", type=Path, help="a file for the table in Markdown")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # and end all that was started
-    short = tempfile.TemporaryDirectory(prefix="streams-", dir="/tmp", ignore_cleanup_errors=True)
-    with short as folder:
-        tempfile.tempdir = folder
-        os.environ |= {"TMPDIR": folder, MARK: folder}
-        counts = _killed(arguments)
-    told = [(kind, *map(str, count)) for kind, count in counts.items()]
-    CONSOLE.print(shown(("killed", *Count._fields), told))
-    return int(not all(count.is_right for count in counts.values()))
-
-
-def _killed(arguments: argparse.Namespace) -> dict[str, Count]:
-    """Return the counts of rows, by kind of kill."""
-    counts: dict[str, Count] = {}
-    kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
-    killed = Killed(arguments.seed)
-    try:
-        for number, kind in enumerate(islice(cycle(kinds), arguments.kills)):
-            changes = arguments.changes and number // len(kinds) % 2 == 0
-            count = killed.kill(kind, number if changes else None)
-            CONSOLE.print(f"{kind}: {count}")
-            what = f"{kind}, changed" if changes else kind
-            counts[what] = count.plus(counts.get(what, Count(0)))
-    finally:
-        killed.close()
-    return counts
+    counts: dict[tuple[str, str], Count] = {}
+    console, is_right = Console(), True
+    for place, sink in enumerate(SINKS):
+        kinds = random.Random(arguments.seed).sample([*PARTS], len(PARTS))
+        killed = Killed(sink, arguments.seed + place)
+        try:
+            kills = islice(cycle(kinds), -(-(arguments.kills - place) // len(SINKS)))
+            for number, kind in enumerate(kills):
+                changes = arguments.changes and number // len(kinds) % 2 == 0
+                count = killed.kill(kind, number if changes else None)
+                console.print(f"{sink}, {kind}: {count}")
+                name = f"{kind}, changed" if changes else kind
+                counts[sink, name] = count.plus(counts.get((sink, name), Count(0)))
+                is_right &= count.is_right
+        finally:
+            killed.close()
+    table = ("sink", "killed", *Count._fields), [(*at, *map(str, n)) for at, n in counts.items()]
+    console.print(shown(*table))
+    if arguments.page:
+        write(arguments.page, PAGE.format(machine=machine()), table)
+    return int(not is_right)
 
 
 if __name__ == "__main__":

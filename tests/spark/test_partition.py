@@ -70,11 +70,6 @@ def test_the_input_is_read_a_bounded_way_ahead() -> None:
     assert most <= 11 + 4 * 100 + 10
 
 
-def test_a_large_batch_is_decoded_in_chunks() -> None:
-    with opened(batches_of(records(*range(2_500)), 2_500), echo) as partition:
-        assert elements_of(partition) == records(*range(2_500))
-
-
 def test_a_failure_names_record_and_cause() -> None:
     inputs = [Record("a"), Record("x", 3), *records(*"bcdefghij")]
     batches = batches_of(inputs, 2)
@@ -188,24 +183,3 @@ def test_what_breaks_out_of_a_loop_reaches_who_reads(kind: type[BaseException]) 
 
     with pytest.raises(kind, match="of this test"), opened("abxc", fn) as partition:
         next(partition)
-
-
-def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
-    ended: list[str] = []
-    tasks: list[asyncio.Task[None]] = []
-
-    async def background() -> None:
-        try:
-            await asyncio.sleep(9)
-        finally:
-            await asyncio.sleep(0)
-            ended.append("background")
-
-    async def fn(value: str) -> list[str]:
-        tasks.append(asyncio.create_task(background()))
-        await asyncio.sleep(0)
-        return [value]
-
-    with opened("a", fn) as partition:
-        assert elements_of(partition) == records("a")
-    assert ended == ["background"]

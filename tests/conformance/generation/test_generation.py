@@ -99,6 +99,7 @@ NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 """What these bring is only watched, or not; any two others can be in one scenario."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.timeout(900)  # half a minute, on a busy machine minutes
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_any_two_profiles_and_traits_meet(seed: int) -> None:

@@ -11,9 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
-from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._loads import Load, Loads
-from asyncwait.backends.lookup._table import table_closed
+from asyncwait.backends.lookup._table import Figures, table_closed
 from asyncwait.backends.spark._partition import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.frame._cache import NO_ROW, keyed_by_rows
