@@ -6,26 +6,10 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractAsyncContextManager, ExitStack
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from asyncwait.spec import OperatorError, Statistics
 from asyncwait.toolkit import LeftEarly, PlainResults
-
-
-class Batches(Protocol):
-    """Results of an operator that can be taken many at a time."""
-
-    async def __anext__(self) -> Any:
-        """Return the next result."""
-        ...
-
-    def take_ready(self, limit: int) -> list[Any]:
-        """Take the results that are ready, without waiting."""
-        ...
-
-    def statistics(self) -> Statistics:
-        """Return the present figures."""
-        ...
 
 
 class OperatorHost:
@@ -42,7 +26,8 @@ class OperatorHost:
         self._opened = asyncio.Event()
         self._leaving = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._results: Batches | None = None
+        self._results: Any = None
+        """Results with `take_ready`, as those of the pool; None before the operator is open."""
 
     async def open(self) -> None:
         """Open the operator."""
@@ -65,20 +50,16 @@ class OperatorHost:
 
     async def take(self, limit: int) -> list[Any]:
         """Wait for the next result, and take all further ready results; return none at the end."""
-        assert self._results is not None
         try:
             first = await anext(self._results)
         except StopAsyncIteration:
             return []
         return [first, *self._results.take_ready(limit - 1)]
 
-    async def statistics(self) -> Statistics:
-        """Return the present figures."""
-        return self.figures()
-
     def figures(self) -> Statistics:
         """Return the figures; for any thread, even after the loop has closed."""
-        return Statistics() if self._results is None else self._results.statistics()
+        figures: Statistics = Statistics() if self._results is None else self._results.statistics()
+        return figures
 
     async def close(self) -> None:
         """Leave the operator, and wait for its end; cancel it if it is not open yet."""
