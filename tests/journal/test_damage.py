@@ -268,7 +268,7 @@ def test_other_files_in_the_folder_are_left_alone(on_disk: Journal) -> None:
     others = (".DS_Store", "_SUCCESS", "notes.txt", "notes.tmp", "a.loose.tmp")
     for name in others:
         Path(on_disk.path, name).write_bytes(os.urandom(50))
-    Path(on_disk.path, "folder").mkdir()
+    Path(on_disk.path, "folder.loose").mkdir()
 
     compact(on_disk.path)
 

@@ -40,7 +40,6 @@ OURS = {
     "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "adapter.emitter"},
     "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
     "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
-    "adapter.watching": SUITE | {"reference", "backends.pool", "backends.watching"},
 }
 
 # Part -> the distributions of others that it may import; a part that is not named may import any.

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import connect_job
 import pytest
-import standalone_job
+import standalone
 from example_modules import run_example
-from standalone import standalone
 
 WITHIN = 500.0
 """Seconds; on a machine with nothing else to do it takes twenty."""
@@ -23,10 +22,11 @@ def calls(folder: Path) -> int:
     return len(notes.read_text().split()) if notes.exists() else 0
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
-        command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
+    with standalone.standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:
             job = subprocess.Popen(command, stdout=log, stderr=log)
         until = time.monotonic() + WITHIN
@@ -62,6 +62,7 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     assert told[1].startswith("max_tasks must be given")
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
@@ -76,6 +77,7 @@ def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     assert "200 of 200 done" in done.stderr
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1200)
 def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
     done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)

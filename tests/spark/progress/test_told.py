@@ -8,12 +8,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-import terminals
-from collected import OF_OPERATORS, Collected
+import watched
 from progress_reports import connected, message, wait
 from remains import wait_until
 from rich.console import Console
-from terminals import drawn, written
+from watched import OF_OPERATORS, Collected, drawn, written
 
 from asyncwait.backends.spark.progress import Progress, TaskFigures, TaskName, _progress
 from asyncwait.backends.spark.progress._progress import Reach, reach_of
@@ -100,7 +99,7 @@ def test_an_address_that_can_t_be_had_is_replaced_by_loopback() -> None:
 
 
 def test_a_log_gets_one_line_at_the_end(clock: Callable[[float], None]) -> None:
-    log = terminals.log()
+    log = watched.log()
     for show in (False, None):
         with Progress(3, show=show, console=log) as progress, connected(progress) as stream:
             stream.sendall(message(figures=TaskFigures(rows_in=3, in_flight=1)))
@@ -168,7 +167,7 @@ def test_what_takes_no_metrics_is_refused() -> None:
 def test_a_bar_is_drawn_again_by_itself(
     clock: Callable[[float], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
     monkeypatch.setattr(_progress, "_EVERY", 0.001)
     with Progress(200, console=terminal) as progress, connected(progress) as stream:
         figures = TaskFigures(rows_in=50, in_flight=30, held=10, calls=51, retries=1)
@@ -189,7 +188,7 @@ def test_a_bar_is_drawn_again_by_itself(
 
 @pytest.mark.usefixtures("clock")
 def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
     session: Any = RemoteSession("127.0.0.1")
     with Progress(console=terminal, session=session) as progress:
         pass
@@ -203,7 +202,7 @@ def test_connect_says_that_its_workers_may_not_reach_the_client() -> None:
 
 
 def test_a_bar_that_breaks_leaves_the_job_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = terminals.terminal()
+    terminal = watched.terminal()
 
     def write(_: str) -> int:
         raise OSError("gone")

@@ -223,16 +223,7 @@ class MailboxBackend(Struct, frozen=True):
         return (play_program(plan.program, self.open_processor, plan.stage) for plan in plans)
 
 
-_PARTS = (
-    "mailbox",
-    "executor",
-    "run",
-    "suspend",
-    "report_error",
-    "prepare_close",
-    "drain",
-    "close",
-)
+_PARTS = ("mailbox", "executor", "run", "suspend")
 """Names that a processor must have; see `asyncwait.spec.mailbox.Processor` for all."""
 
 
