@@ -10,11 +10,10 @@ import pytest
 from node import NODE
 from sample import some
 
-from asyncwait.conformance import _verify
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import open_backend
+from asyncwait.conformance.verifying import Coverage, _verify, verify
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import scenarios_from_json
 
@@ -79,7 +78,7 @@ def test_a_program_still_does_what_was_measured(
             assert "\n".join(measure.drawn(failure)) == measured.drawn[rule]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", REPLAYED)
 def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = listed[name]
@@ -94,7 +93,7 @@ def test_no_rule_is_missing(name: str, listed: Any, monkeypatch: pytest.MonkeyPa
 def test_the_matrix_adds_up(listed: Any) -> None:
     import peer_pages  # pyright: ignore[reportMissingImports]
 
-    for each in listed.values():
+    for each in some([*listed.values()], 4, "matrix"):
         cells = re.findall(r"\[(\d+)/(\d+)\]\((.*?)#(.*?)\)", " | ".join(peer_pages.row(each)))
         text = "\n".join(peer_pages.page(each))
         passed = [*each.status.values()].count("pass")
