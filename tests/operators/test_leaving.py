@@ -22,6 +22,7 @@ class Hooked(Sleeper):
     def __init__(self, log: list[str]) -> None:
         super().__init__()
         self.log = log
+        self.closing_error: BaseException | None = None
 
     async def open(self) -> None:
         await anyio.sleep(1)
@@ -30,6 +31,8 @@ class Hooked(Sleeper):
     async def close(self) -> None:
         await anyio.sleep(1)
         self.log.append("close")
+        if self.closing_error is not None:
+            raise self.closing_error
 
 
 class Case:
@@ -184,3 +187,28 @@ async def test_results_may_be_read_in_another_task_than_the_one_that_entered(
         await anyio.sleep(2)
 
     assert taken == [(1, "a1"), (2, "end")]
+
+
+@pytest.mark.parametrize("before", ["the body", "close"])
+async def test_what_closing_the_source_raises_is_a_note_on_the_error_before_it(
+    open_operator: OpenOperator, before: str
+) -> None:
+    case = Case(open_operator, "a1")
+    case.source.closing_error = OSError("source")
+    error = ValueError(before)
+
+    if before == "close":
+        case.fn.closing_error = error
+
+    async def use() -> None:
+        async with case.context as results:
+            assert await read_all(results) == ["a1"]
+            if before == "the body":
+                raise error
+
+    with pytest.raises((ValueError, OSError)) as caught:
+        await use()
+
+    raised = {repr(caught.value), *(note.partition(": ")[2] for note in caught.value.__notes__)}
+    assert raised == {repr(error), "OSError('source')"}
+    assert before == "close" or caught.value is error

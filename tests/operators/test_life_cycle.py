@@ -94,3 +94,20 @@ def test_operators_live_in_threads_beside_each_other(
     assert {number: sorted(values) for number, values in came.items()} == {
         thread: [(thread, number) for number in range(count)] for thread in (0, 1)
     }
+
+
+@pytest.mark.anyio
+async def test_an_operator_runs_within_a_call_of_another_of_its_kind(
+    open_operator: OpenOperator,
+) -> None:
+    async def inner(value: str) -> list[str]:
+        await anyio.sleep(1)
+        return [value.upper()]
+
+    async def outer(value: str) -> list[str]:
+        async with open_operator(OperatorConfig(), inner, Source(*value)) as results:
+            return ["".join(await read_all(results))]
+
+    config = OperatorConfig("ordered", 2, timeout=5)
+    async with open_operator(config, outer, Source("ab", "cd", "ef")) as results:
+        assert await read_all(results) == ["AB", "CD", "EF"]

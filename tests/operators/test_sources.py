@@ -120,3 +120,28 @@ async def test_a_snapshot_of_two_operators_in_a_row_restores_both(
     assert (at, snapshot.in_flight) == (1.5, (Record("a1"),))
     assert snapshot.upstream == Snapshot(1, (Record("b1"),))
     assert after == [(2.5, "a1"), (3.5, "b1"), (3.5, "c0")]
+
+
+@pytest.mark.parametrize(
+    "reads", [0, 1, 3], ids=["left while full", "left early", "read to its end"]
+)
+async def test_a_generator_may_hold_a_scope_round_its_yields(
+    open_operator: OpenOperator, reads: int
+) -> None:
+    log: list[str] = []
+
+    async def source() -> AsyncIterator[Element]:
+        try:
+            with anyio.CancelScope():
+                for value in ("a1", "b1"):
+                    yield Record(value)
+                await anyio.sleep(9)
+                yield Record("c1")
+        finally:
+            log.append("closed")
+
+    async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source()) as results:
+        out = [await anext(results) for _ in range(reads)]
+        await anyio.sleep(3)
+
+    assert (len(out), log) == (reads, ["closed"])

@@ -20,7 +20,6 @@ from asyncwait.spec.scenario import (
     HookRun,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -319,8 +318,6 @@ def _consumer(leg: Leg, row: int) -> DraftLane:
             case SinkGaveUp():
                 went = point
                 _note(lane, "noted", point, "the consumer gives up waiting")
-            case SinkIntruded():
-                _note(lane, "noted", point, f"a second task reads, and {event.got}")
             case SinkLeft():
                 went = None
                 text = "the consumer leaves, raising" if event.raising else "the consumer leaves"
