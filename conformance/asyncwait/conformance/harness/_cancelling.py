@@ -16,7 +16,7 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.conformance.harness._run import LoopName
-from asyncwait.spec.scenario import MisuseKind, Scenario
+from asyncwait.spec.scenario import Scenario
 
 _NOTHING = 1e-6
 """Tolerance of a sum of times, in seconds; a shorter sleep moves no virtual clock."""
@@ -34,34 +34,20 @@ async def outlast(seconds: float) -> None:
                 return
 
 
-class CallTasks:
-    """Cleans up in cancelled calls without a shield, as far as their loop allows it."""
-
-    def __init__(
-        self, misused: Callable[[MisuseKind, str], object], is_for_all: Callable[[], bool]
-    ) -> None:
-        self._misused = misused
-        self._is_for_all = is_for_all
-
-    async def clean_up(self, call: int, seconds: float) -> None:
-        """Clean up for `seconds`."""
-        end = anyio.current_time() + seconds
-        if isinstance(present_task(), asyncio.Task):
-            try:
-                await (_in_a_group(seconds) if call % 2 else asyncio.sleep(seconds))
-            except asyncio.CancelledError:
-                if not self._is_for_all():
-                    self._misused("cancelled-otherwise", f"call {call} was cancelled again")
-        else:
-            await self._expect_another(call)
-        await outlast(max(0.0, end - anyio.current_time()))
-
-    async def _expect_another(self, call: int) -> None:
+async def clean_up_unshielded(seconds: float, *, in_a_group: bool) -> str:
+    """Clean up for `seconds` as most programs do; return what is wrong with the cancellation."""
+    end, wrong = anyio.current_time() + seconds, ""
+    if isinstance(present_task(), asyncio.Task):
         try:
+            await (_in_a_group(seconds) if in_a_group else asyncio.sleep(seconds))
+        except asyncio.CancelledError:
+            wrong = "was cancelled again"
+    else:
+        with suppress(anyio.get_cancelled_exc_class()):
             await anyio.lowlevel.checkpoint()
-        except anyio.get_cancelled_exc_class():
-            return
-        self._misused("cancelled-otherwise", f"call {call} was cancelled, but not its scope")
+            wrong = "was cancelled, but not its scope"
+    await outlast(max(0.0, end - anyio.current_time()))
+    return wrong
 
 
 async def _in_a_group(seconds: float) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
-from asyncwait.conformance.harness._cancelling import CallTasks, outlast
+from asyncwait.conformance.harness._cancelling import clean_up_unshielded, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._loads import Ask, as_calls, key_of
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
@@ -165,10 +165,7 @@ class Recorder:
         self.tracker.has_keys = scenario.tracked and is_keyed
         self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
-        is_unshielded = scenario.unshielded and scenario.form == "coroutine"
-        self.tasks: CallTasks | None = None
-        if is_unshielded:
-            self.tasks = CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
+        self._is_unshielded = scenario.unshielded and scenario.form == "coroutine"
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -379,7 +376,12 @@ class Recorder:
 
     async def clean_up(self, call: int, seconds: float) -> None:
         """Clean up for `seconds` in a cancelled call."""
-        await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
+        if not self._is_unshielded:
+            await outlast(seconds)
+            return
+        wrong = await clean_up_unshielded(seconds, in_a_group=call % 2 == 1)
+        if wrong and not _is_for_all(self.raised + self.passing):
+            self.misused("cancelled-otherwise", f"call {call} {wrong}")
 
     def cost(self, value: Any) -> float:
         """Return the cost of a call for a value; the operator calls this."""
