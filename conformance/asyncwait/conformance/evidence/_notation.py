@@ -18,6 +18,7 @@ Events follow their time, separated by commas; semicolons separate times:
     batch a b                  the operator calls the function for both together; each is a call
     load a#0, joins 0 a#1      a call begins a load (loads are numbered from 0 on); a call joins
                                load 0
+    ahead a                    a load begins for no record
     #0 gives x y               call 0 returns these results
     #0 raises, #0 misreturns   it raises; it gives a result that is no collection
     #0 told, #0 ends           it is cancelled; it ends because of that
@@ -140,7 +141,7 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             batch = len({call.batch for call in before})
             for call, word in enumerate(values, len(before)):
                 yield replace(_call(at, call, word), batch=batch)
-        case ["load", word]:
+        case ["load" | "ahead", word]:
             batch = len({call.batch for call in before} - {None})
             yield replace(_call(at, len(before), word), batch=batch)
         case ["joins", load, word]:
