@@ -115,7 +115,7 @@ def test_the_verdict_names_one_loop_that_a_program_does_not_have(tmp_path: Path)
 
     verdict = verify(exec_name(shlex.join([sys.executable, str(folder / "main.py")])), Coverage(5))
 
-    assert {"END-19", "FAIL-11"} <= {each.rule.id for each in verdict.failed}
+    assert "FAIL-11" in {each.rule.id for each in verdict.failed}
     assert verdict.line.endswith("; it seems to lack one-loop: name it in `lacks`")
 
 

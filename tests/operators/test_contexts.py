@@ -1,13 +1,13 @@
 """Context variables on every shipped operator: who sees what was set where."""
 
-from collections.abc import Generator
+from collections.abc import AsyncIterator, Generator
 from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from operators import Source
+from operators import Source, echo
 
-from asyncwait.spec import OpenOperator, OperatorConfig
+from asyncwait.spec import OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
 
@@ -66,3 +66,29 @@ async def test_a_variable_may_hold_what_can_not_be_compared(open_operator: OpenO
         assert [each.value async for each in results] == list("abc")
 
     assert [one is base for one in seen] == [True] * 3
+
+
+@pytest.mark.parametrize("is_left", [False, True])
+async def test_a_source_has_one_context_which_the_consumer_does_not_see(
+    open_operator: OpenOperator, *, is_left: bool
+) -> None:
+    seen: list[str] = []
+
+    async def source() -> AsyncIterator[Record]:
+        token = REQUEST.set("source")
+        try:
+            for name in "ab":
+                yield Record(name)
+                seen.append(REQUEST.get())
+        finally:
+            REQUEST.reset(token)
+            seen.append("closed")
+
+    async with open_operator(OperatorConfig(capacity=1), echo, source()) as results:
+        async for _ in results:
+            assert REQUEST.get() == "opened"
+            if is_left:
+                break
+
+    assert {*seen[:-1]} <= {"source"}
+    assert seen[-1] == "closed"

@@ -6,8 +6,9 @@ from typing import Any
 
 import anyio
 import pytest
-from operators import Sleeper, Source, echo, failure_of
+from operators import EVERY, Sleeper, Source, echo, failure_of, read_all
 
+from asyncwait.backends import threads
 from asyncwait.spec import (
     CallFailed,
     InvalidConfig,
@@ -58,6 +59,48 @@ async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOpera
 
     with pytest.raises(InvalidConfig, match=r"^fn\.async_invoke must be "):
         open_operator(OperatorConfig(), Mixed(), Source("a"))
+
+
+@pytest.mark.parametrize("name", ["config", "fn", "elements", "restore"])
+@pytest.mark.parametrize("operator", [*EVERY, "threads"])
+def test_a_wrong_argument_is_refused_by_name(operator: str, name: str) -> None:
+    opens: Any = {**EVERY, "threads": threads.open_operator}[operator]
+    arguments: dict[str, Any] = {"config": OperatorConfig(), "fn": echo, "elements": Source("a")}
+
+    with pytest.raises(InvalidConfig, match=f"^{name} must be "):
+        opens(**arguments | {name: "something else"})
+
+
+@pytest.mark.all_profiles
+@pytest.mark.parametrize("attempts", [1, 2])
+async def test_a_copy_that_raises_is_a_failed_call(
+    open_operator: OpenOperator, attempts: int
+) -> None:
+    reason = ValueError("no copy")
+    errors = [reason]
+
+    def copy(value: str) -> str:
+        if errors:
+            raise errors.pop()
+        return value
+
+    config = OperatorConfig(copy=copy, retry=Retry(max_attempts=attempts))
+    async with open_operator(config, echo, Source("a")) as results:
+        if attempts > 1:
+            assert await read_all(results) == ["a"]
+            return
+        error: Any = await failure_of(results)
+    assert (type(error), error.record, error.__cause__) == (CallFailed, Record("a"), reason)
+
+
+@pytest.mark.all_profiles
+async def test_what_a_failure_handler_gives_is_read_like_any_results(
+    open_operator: OpenOperator,
+) -> None:
+    fn: Any = raising(ValueError("a"))
+    fn.failure = lambda *_: "unknown"
+
+    assert type(await error_of(open_operator, fn, "a")) is InvalidResult
 
 
 @pytest.mark.all_profiles

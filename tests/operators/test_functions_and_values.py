@@ -1,12 +1,23 @@
-"""Values and keys pass unchanged."""
+"""Values, keys and results as user code holds them; requests and cancelled waits."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import anyio
 import pytest
-from operators import SIDE_BY_SIDE, Callbacks, Source, read_all, read_timed
+from operators import (
+    SIDE_BY_SIDE,
+    Callbacks,
+    Sleeper,
+    Source,
+    failure_of,
+    read_all,
+    read_timed,
+    shown,
+    turns,
+)
 
-from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record
+from asyncwait.spec import Mode, OpenOperator, OperatorConfig, Record, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -80,3 +91,104 @@ async def test_a_key_that_changes_in_flight_is_freed_all_the_same(
     source = Source(*(Record(row, key=row) for row in rows))
     async with open_operator(OperatorConfig("key-ordered"), fn, source) as results:
         assert sorted(await read_timed(results)) == [(1, 1), (1, 2), (2, 1), (3, 1)]
+
+
+class Once(list[Any]):
+    """A list of results that may be read once."""
+
+    def __iter__(self) -> Iterator[Any]:
+        assert not hasattr(self, "is_read")
+        self.is_read = True
+        return super().__iter__()
+
+
+async def test_a_list_of_results_is_read_once_and_may_be_filled_again(
+    open_operator: OpenOperator,
+) -> None:
+    held: list[Once] = []
+
+    async def fn(value: str) -> list[Any]:
+        await anyio.sleep(float(value))
+        for past in held:
+            past[:] = ["filled again"]
+        held.append(Once([value]))
+        return held[-1]
+
+    async with open_operator(OperatorConfig(), fn, Source("3", "1", "2")) as results:
+        assert await read_all(results) == ["3", "1", "2"]
+
+
+@pytest.mark.all_profiles
+async def test_a_key_that_is_equal_to_nothing_is_the_same_key_as_itself(
+    open_operator: OpenOperator,
+) -> None:
+    nan, seen = float("nan"), list[str]()
+
+    async def fn(value: str) -> list[str]:
+        seen.append(value)
+        await anyio.sleep(1)
+        seen.append(f"{value} ended")
+        return [value]
+
+    records = [Record(value, key=nan) for value in "ab"]
+    async with open_operator(OperatorConfig("key-ordered"), fn, Source(*records)) as results:
+        assert await read_all(results) == ["a", "b"]
+    assert seen == ["a", "a ended", "b", "b ended"]
+
+
+@pytest.mark.all_profiles
+async def test_a_predicate_is_asked_once_about_each_outcome_that_may_be_repeated(
+    open_operator: OpenOperator,
+) -> None:
+    asked: list[object] = []
+
+    async def fn(value: str) -> list[str]:
+        raise ValueError(value)
+
+    def on_error(error: BaseException) -> bool:
+        asked.append(error)
+        return True
+
+    config = OperatorConfig(retry=Retry(max_attempts=3, on_error=on_error))
+    async with open_operator(config, fn, Source("a")) as results:
+        await failure_of(results)
+    assert len(asked) == len({*map(id, asked)}) == 2
+
+
+@pytest.mark.all_profiles
+async def test_snapshots_on_request_come_in_the_order_of_the_requests(
+    open_operator: OpenOperator,
+) -> None:
+    async with open_operator(OperatorConfig(), Sleeper(), Source("a9")) as results:
+        await anyio.sleep(1)
+        asking: Any = results
+        for number in (7, 3):
+            asking.request_snapshot(number)
+        found: list[Any] = [await anext(results) for _ in range(2)]
+    assert [snapshot.checkpoint_id for snapshot in found] == [7, 3]
+
+
+@pytest.mark.parametrize("late", range(7))
+async def test_a_wait_that_is_cancelled_at_any_turn_loses_nothing(
+    open_operator: OpenOperator, late: int
+) -> None:
+    values = [f"r{number}" for number in range(1, 8)]
+    got: list[Any] = []
+    began = anyio.current_time()
+
+    async def cancel(scope: anyio.CancelScope, due: float) -> None:
+        await anyio.sleep_until(due)
+        await turns(late)
+        scope.cancel()
+
+    config = OperatorConfig(capacity=len(values))
+    async with (
+        open_operator(config, Sleeper(), Source(*values)) as results,
+        anyio.create_task_group() as group,
+    ):
+        for number in range(1, 8):
+            with anyio.CancelScope() as scope:
+                group.start_soon(cancel, scope, began + number)
+                got.append(shown(await anext(results)))
+        got += await read_all(results)
+    assert got == values

@@ -75,7 +75,7 @@ def _with_barrier(scenario: Scenario) -> Scenario:
 
 
 def _calm(scenario: Scenario) -> Scenario:
-    """Have nothing block the loop, leaving take no time, and no list change that was returned.
+    """Have nothing block the loop, and leaving take no time.
 
     Objects are not counted, either, which takes most of the time and says nothing of snapshots.
     """
@@ -83,7 +83,7 @@ def _calm(scenario: Scenario) -> Scenario:
     plans = tuple(replace(plan, handler=replace(plan.handler, blocks=0)) for plan in scenario.plans)
     company = "none" if scenario.form == "callback" else scenario.company
     calm = replace(scenario, inputs=inputs, plans=plans, company=company, tracked=False)
-    return replace(calm, hook_takes=0, close_takes=0, reuses=False)
+    return replace(calm, hook_takes=0, close_takes=0)
 
 
 def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:
@@ -105,6 +105,5 @@ def _fails_otherwise(scenario: Scenario, plan: Plan) -> bool:
     return (
         (scenario.handled and plan.handler.does != "reply")
         or any(step.error == "none" for step in plan.steps)
-        or (is_callback and scenario.is_uncopied(plan.value))
-        or any(step.does == "raise" or step.uncopied for step in plan.steps if is_callback)
+        or (is_callback and any(step.does == "raise" for step in plan.steps))
     )

@@ -79,7 +79,6 @@ HANDLED = replace(LATE, handled=True)
         ("a status", scenario_of("0: ~idle"), PLAIN),
         ("a barrier", scenario_of("0: ~1 ^2"), PLAIN),
         ("a call that raises", RAISES, PLAIN),
-        ("a call that raises", scenario_of("a: uncopied; copies"), scenario_of("a: uncopied")),
         ("a call that gives no results", scenario_of("a: misreturns none"), PLAIN),
         ("a call that raises a cancellation", scenario_of("a: raises CancelledError"), RAISES),
         ("a predicate that raises", BREAKS, REPEATED),

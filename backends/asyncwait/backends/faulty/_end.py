@@ -5,7 +5,7 @@ import math
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, ClassVar, Self
 
@@ -19,7 +19,6 @@ from asyncwait.reference import (
     End,
     Outcome,
     Output,
-    Parts,
     ResultHandler,
     ResultStream,
     SourceReader,
@@ -34,7 +33,6 @@ from asyncwait.spec import (
     OperatorConfig,
     OperatorError,
     Record,
-    Snapshot,
     Watermark,
     WatermarkStatus,
 )
@@ -331,7 +329,7 @@ class SharesItsBacklog(StreamTask):
         self.backlog = self._shared
 
 
-@breaks("END-16", behind="CTX-5", why="another task has another context")
+@breaks("END-5")
 class ClosesTheSourceFromOutside(SourceReader):
     """Closes the source in the task that leaves the operator, not in the task that read it."""
 
@@ -375,23 +373,6 @@ class KeepsQuietBehindTheBody(ResultStream):
     async def __aexit__(self, *raised: Any) -> None:
         self.body_has_raised = raised[1] is not None
         await super().__aexit__(*raised)
-
-
-@breaks("END-19")
-class ChecksNothing(ResultStream):
-    """Accepts any arguments without checking them."""
-
-    def __init__(
-        self, parts: Parts, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
-    ) -> None:
-        if not isinstance(elements, AsyncIterable):
-            elements = _nothing()
-        super().__init__(parts, config, fn, elements, restore)
-
-
-async def _nothing() -> AsyncIterator[Element]:
-    return
-    yield
 
 
 @breaks("END-5")
@@ -538,32 +519,6 @@ class EndsWithAWaitThatIsGivenUp(Output):
             raise
 
 
-@breaks("END-9", is_bound=True)
-class LosesInTheInstant(Output):
-    """Takes an element for a wait that is cancelled in the instant in which it is woken."""
-
-    async def wait_for_news(self) -> None:
-        self.news = news = anyio.Event()
-        try:
-            await news.wait()
-        except BaseException:
-            if news.is_set():
-                self.take()
-            raise
-        finally:
-            self.news = None
-
-
-@breaks("END-9")
-class LosesAfterItWasWoken(Output):
-    """Yields to other tasks before it returns the element, and loses it if cancelled there."""
-
-    async def __anext__(self) -> Element:
-        element = await super().__anext__()
-        await anyio.lowlevel.checkpoint()
-        return element
-
-
 @breaks("END-11")
 class SleepsBeforeItCloses(ResultStream):
     """Sleeps for a quarter of a second on leaving, to give connections time to close."""
@@ -607,7 +562,7 @@ class QueuesItsReaders(Output):
             return await super().__anext__()
 
 
-@breaks("END-16", is_bound=True, behind="CTX-5", why="another task has another context")
+@breaks("END-16", is_bound=True)
 class ReadsEachElementInATask(SourceReader):
     """Starts a task for each read of the source."""
 

@@ -27,13 +27,6 @@ def _calls(does: Callable[[Step], object]) -> Callable[[Scenario], bool]:
     return lambda scenario: any(does(step) for plan in scenario.plans for step in plan.steps)
 
 
-def _raises_a_call(scenario: Scenario) -> bool:
-    steps = [step for plan in scenario.plans for step in plan.steps]
-    if any(step.does == "raise" or (step.uncopied and scenario.copies) for step in steps):
-        return True
-    return any(scenario.is_uncopied(plan.value) for plan in scenario.plans)
-
-
 def _handles(does: Callable[[Handler], object]) -> Callable[[Scenario], bool]:
     """Test the timeout handler of each value that a record may have."""
 
@@ -54,10 +47,9 @@ def _has_a_predicate_that_raises(scenario: Scenario) -> bool:
 TRAITS: Mapping[str, Callable[[Scenario], bool]] = {
     "a status": _has(WatermarkStatus),
     "a barrier": _has(Barrier, Snapshot),
-    "a call that raises": _raises_a_call,
+    "a call that raises": _calls(lambda step: step.does == "raise"),
     "a call that raises a cancellation": _calls(lambda step: step.error == "CancelledError"),
     "a call that gives no results": _calls(lambda step: step.does == "misreturn"),
-    "results that are used again": lambda scenario: scenario.reuses,
     "a supplier": _calls(lambda step: step.supplied),
     "a handler that gives none": _handles(lambda handler: handler.does == "none"),
     "a predicate that raises": _has_a_predicate_that_raises,

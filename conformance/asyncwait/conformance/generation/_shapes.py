@@ -326,7 +326,6 @@ def _batched(rng: Random, size: int) -> Scenario:
         crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
         contexts=maybe(rng, 0.2),
         unshielded=maybe(rng, 0.2),
-        reuses=maybe(rng, 0.2),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
     for put_on, share in zip(layers, (0.6, 0.4, 0.3, 0.3, 0.3), strict=True):
@@ -354,7 +353,6 @@ def _cached(rng: Random, size: int) -> Scenario:
         crashes=rng.choice([(), (), (Crash(4 * GRID),)]),
         contexts=maybe(rng, 0.2),
         unshielded=maybe(rng, 0.2),
-        reuses=maybe(rng, 0.2),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures
     for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
@@ -405,7 +403,6 @@ def _limited(rng: Random, size: int) -> Scenario:
         crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
         contexts=maybe(rng, 0.1),
         unshielded=maybe(rng, 0.1),
-        reuses=maybe(rng, 0.1),
     )
     layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
     for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3, 0.2), strict=True):

@@ -5,7 +5,6 @@ import math
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from functools import partial
 from typing import Any
 
 import anyio
@@ -19,7 +18,7 @@ from asyncwait.conformance.harness._cancelling import (
 )
 from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._contexts import with_predicates
-from asyncwait.conformance.harness._function import planned_copy, planned_function
+from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder, is_heard, tell_overdue
 from asyncwait.conformance.harness._run import (
     Census,
@@ -227,7 +226,7 @@ class _LegPlayer:
         restored = self._recorder.tracker.restored(plan.restored)
         contexts, config = self._recorder.contexts, plan.config
         if plan.scenario.copies:
-            config = replace(config, copy=planned_copy(self._recorder))
+            config = replace(config, copy=self._recorder.tracker.copy)
         if config.cache is not None:
             config = replace(config, cache=replace(config.cache, key=self._recorder.key_asked))
         if plan.scenario.limits:
@@ -236,15 +235,11 @@ class _LegPlayer:
                 for each in plan.scenario.limits
             ]
             config = replace(config, limits=limits)
-        if self._recorder.watches_predicates:
-            config = with_predicates(config, self._recorder.predicate_asked)
         if contexts is not None:
+            config = with_predicates(config, contexts.is_asked)
             contexts.is_made()
-        arguments = {"config": config, "fn": fn, "elements": source, "restore": restored}
-        if plan.scenario.wrong_argument:
-            arguments[plan.scenario.wrong_argument] = "something else"
         try:
-            opened = self._open_operator(*arguments.values())
+            opened = self._open_operator(config, fn, source, restored)
             self._set_alarms()
             if contexts is not None:
                 contexts.is_entered()
@@ -284,30 +279,10 @@ class _LegPlayer:
             case "intrude":
                 await self._read_in_company()
             case "give_up":
-                if not await self._read_within(step):
+                if not await self._cancelling.within(step.n / 1000, self._read):
                     self._consumer.gave_up()
             case _:
                 await self._read()
-
-    async def _read_within(self, step: SinkStep) -> bool:
-        """Read until the wait is cancelled; return whether it finished before."""
-        seconds = step.n / 1000
-        if not step.turns:
-            return await self._cancelling.within(seconds, self._read)
-        alarm, due = anyio.CancelScope(), anyio.current_time() + seconds
-
-        async def cancel_later(cancel: Callable[[], None]) -> None:
-            with alarm:
-                await anyio.sleep_until(due)
-                for _ in range(step.turns):
-                    await anyio.lowlevel.checkpoint()
-                cancel()
-
-        try:
-            with_alarm = self._cancelling.until
-            return await with_alarm(partial(self._helpers.start_soon, cancel_later), self._read)
-        finally:
-            alarm.cancel()
 
     async def _read(self) -> None:
         self._consumer.waits()
@@ -332,10 +307,7 @@ class _LegPlayer:
     async def _take(self) -> Any:
         # The bound of its leg ends a shielded consumer as well.
         with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
-            element = await self._loop_over_results().__anext__()
-            if self._recorder.contexts is not None:
-                self._recorder.contexts.consumer_looks()
-            return element
+            return await self._loop_over_results().__anext__()
         await anyio.sleep_forever()
         return None
 

@@ -164,11 +164,9 @@ class Consumer:
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
-        named = recorder.tracker.named
-        passing = recorder.passing
-        if self._plan.scenario.source_error == "no-element" and isinstance(error, TypeError):
-            passing = [*passing, error]  # The operator's error represents the source's mistake.
-        ending = describe_failure(error, recorder.now(), recorder.raised, passing, named)
+        ending = describe_failure(
+            error, recorder.now(), recorder.raised, recorder.passing, recorder.tracker.named
+        )
         is_closing = any(error is each for each in recorder.closing)
         return replace(ending, unsaid=self._unsaid(error)) if is_closing else ending
 
@@ -254,7 +252,6 @@ class Consumer:
             abandoned=abandoned,
             refused=recorder.refused,
             kept=recorder.tracker.kept,
-            kept_keys=recorder.tracker.kept_keys,
             grown=recorder.tracker.grown,
             company=recorder.company,
             late_by=round(recorder.late_by, 3),

@@ -94,10 +94,6 @@ FAIL-12: the leg failed with CallFailed, for no other reason
         80: #1 cancelled, ends failed CallFailed record=b cause=CancelledError
     keeps: 0: waits, takes 0 1, calls a b, end; 40: #0 gives a1, out a1, waits;
         120: #1 gives b1, out b1, waits, ends finished
-FAIL-13: the source raised, and the stream ended as if it had not
-    plan: 0: a; a: 40 gives; source_error no-element
-    breaks: 0: waits, takes 0, calls a, end raised; 40: #0 gives, ends finished
-    keeps: 0: waits, takes 0, calls a, end raised; 40: #0 gives, ends failed TypeError unchanged
 """)
 
 NEAR_MISSES = near_misses("""
