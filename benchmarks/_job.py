@@ -1,7 +1,7 @@
-"""Jobs as data: realistic ones, each option alone, every pair of options, and jobs by chance."""
+"""Jobs as data: realistic ones, each option alone, and every pair of options."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate, combinations, cycle
 from math import inf
@@ -219,79 +219,39 @@ def realistic() -> list[Job]:
     # fmt: on
 
 
-class Pick:
-    """Picks arguments of options: the first choice for the pairs, or any choice by chance."""
-
-    def __init__(self, rng: random.Random | None = None) -> None:
-        self._rng = rng
-
-    def one(self, *choices: Any) -> Any:
-        return choices[0] if self._rng is None else self._rng.choice(choices)
-
-    def some(self, first: Sequence[Any], *choices: Any) -> Any:
-        """Return the first sequence, or one to six choices, which are its values by default."""
-        if self._rng is None:
-            return first
-        return tuple(self._rng.choice(choices or first) for _ in range(self._rng.randint(1, 6)))
-
-    def window(self, kind: Any, most: int, per: float, **more: Any) -> dict[str, Any]:
-        most = self.one(most, *(range(20, 41) if kind == "cost" else range(1, 9)))
-        per, latency = self.one(per, 0.5, 3, 10), self.one(None, None, 0.0, 1.0)
-        return {"limits": (Rule(kind, most, per, latency=latency, **more),)}
-
-
-SECONDS = (0.05, 0.2, 0.5, 1.0, 2.0, 4.0, 9.0, 30.0)
-FEW = (1, 2, 3, 4, 6, 9)
 KEYS, COSTS = (1, 2, 3, 1, 1, 4), (2, 5, 1, 3)
 # fmt: off
-OPTIONS: dict[str, Callable[[Pick], dict[str, Any]]] = {
-    "timeout": lambda p: {"timeout": p.one(8, 1.5, 25)},
-    "retry": lambda p: {"retry": {"max_attempts": p.one(3, 2, 4), "initial": p.one(0.5, 0.1, 5)},
-                        "fails": p.some((0, 1, 0, 0, 2))},
-    "attempt_timeout": lambda p: {"again": p.one(2, *SECONDS), "retry": {
-        "max_attempts": 3, "attempt_timeout": p.one(5, 0.7, 3, 10)}},
-    "retry-after": lambda p: {"retry": {"max_attempts": p.one(3, 2)}, "after": p.one(7, 0, 1, 20),
-                              "fails": p.some((0, 0, 1), 0, 1, 2, 4)},
-    "small capacity": lambda p: {"capacity": p.one(3, *FEW)},
-    "max_held": lambda p: {"max_held": p.one(4, *FEW), "capacity": p.one(4, *FEW)},
-    "copy": lambda _: {"copy": True},
-    "batch": lambda p: {"batch": {
-        "max_size": p.one(3, 1, 2, 4), "max_wait": p.one(0.5, 0.005), "in_flight": p.one(3, 1, 2)}},
-    "cache": lambda p: {"cache": {"max_keys": 20, "ttl": p.one(300, 1)}, "keys": p.some(KEYS)},
-    "many": lambda _: {"many": True},
-    "key order": lambda p: {"mode": "key-ordered", "keys": p.some(KEYS)},
-    "unordered": lambda _: {"mode": "unordered"},
-    "hedge": lambda _: {"hedge": 12, "again": 1},
-    "slow consumer": lambda p: {"reads": p.some((0.5,), 0, 0.3, 2, 20)},
-    "trickle": lambda p: {"gaps": p.some((0.4, 0, 3), 0, 0, 0.3, 2, 20)},
-    "calls": lambda p: p.window("calls", 3, 2),
-    "tokens": lambda p: {**p.window("cost", 10, 3), "costs": p.some(COSTS)},
-    "in flight": lambda p: {"limits": (at_once(p.one(5, *range(1, 13))),)},
-    "adaptive": lambda _: {"limits": (Rule("adaptive", 8),)},
-    "budget": lambda p: {"limits": (Rule("budget", p.one(15, *range(3, 26))),)},
-    "calls of a key": lambda p: {**p.window("calls", 2, 6, by=True), "keys": p.some(KEYS)},
-    "in flight of a key": lambda p: {"limits": (at_once(p.one(2, *FEW), by=True),),
-                                     "keys": p.some(KEYS)},
-    "burst": lambda p: p.window("calls", 6, 6, burst=p.one(2, 1)),
-    "weight": lambda p: {"limits": (at_once(p.one(10, 20, 30), weight=True),),
-                         "costs": p.some(COSTS)},
-    "max_wait": lambda p: p.window("calls", 4, 2, max_wait=500),
-    "breaker": lambda _: {"limits": (Rule("breaker", 50),)},
-    "two operators": lambda _: {"operators": 2},
+OPTIONS: dict[str, dict[str, Any]] = {
+    "timeout": {"timeout": 8},
+    "retry": {"retry": {"max_attempts": 3, "initial": 0.5}, "fails": (0, 1, 0, 0, 2)},
+    "attempt_timeout": {"again": 2, "retry": {"max_attempts": 3, "attempt_timeout": 5}},
+    "retry-after": {"retry": {"max_attempts": 3}, "after": 7, "fails": (0, 0, 1)},
+    "small capacity": {"capacity": 3},
+    "max_held": {"max_held": 4, "capacity": 4},
+    "copy": {"copy": True},
+    "batch": {"batch": {"max_size": 3, "max_wait": 0.5, "in_flight": 3}},
+    "cache": {"cache": {"max_keys": 20, "ttl": 300}, "keys": KEYS},
+    "many": {"many": True},
+    "key order": {"mode": "key-ordered", "keys": KEYS},
+    "unordered": {"mode": "unordered"},
+    "hedge": {"hedge": 12, "again": 1},
+    "slow consumer": {"reads": (0.5,)},
+    "trickle": {"gaps": (0.4, 0, 3)},
+    "calls": {"limits": (calls(3, 2),)},
+    "tokens": {"limits": (tokens(10, 3),), "costs": COSTS},
+    "in flight": {"limits": (at_once(5),)},
+    "adaptive": {"limits": (Rule("adaptive", 8),)},
+    "budget": {"limits": (Rule("budget", 15),)},
+    "calls of a key": {"limits": (calls(2, 6, by=True),), "keys": KEYS},
+    "in flight of a key": {"limits": (at_once(2, by=True),), "keys": KEYS},
+    "burst": {"limits": (calls(6, 6, burst=2),)},
+    "weight": {"limits": (at_once(10, weight=True),), "costs": COSTS},
+    "max_wait": {"limits": (calls(4, 2, max_wait=500),)},
+    "breaker": {"limits": (Rule("breaker", 50),)},
+    "two operators": {"operators": 2},
 }
 # fmt: on
-"""Each option, in the least job that shows it."""
-
-
-def merged(name: str, parts: Sequence[dict[str, Any]], **more: Any) -> Job:
-    """Return a job that has all parts: the limits of each, and one `retry` of all."""
-    given: dict[str, Any] = {"limits": (), "retry": {}, **more}
-    for part in parts:
-        limits, retry = given["limits"], given["retry"]
-        given |= part
-        given["limits"] = limits + part.get("limits", ())
-        given["retry"] = {**retry, **part.get("retry", {})}
-    return Job(name=name, **given | {"retry": given["retry"] or None})
+"""Each option, in the smallest job that shows it."""
 
 
 def clash(first: str, second: str) -> bool:
@@ -303,8 +263,14 @@ def clash(first: str, second: str) -> bool:
 
 
 def small(*names: str) -> Job:
-    parts = [OPTIONS[each](Pick()) for each in names]
-    return merged(" + ".join(names), parts, count=20, takes=(1, 4, 2, 9, 3))
+    """Return a job that has all options: the limits of each, and one `retry` of all."""
+    given: dict[str, Any] = {}
+    for option in map(OPTIONS.__getitem__, names):
+        limits = given.get("limits", ()) + option.get("limits", ())
+        retry = {**given.get("retry", {}), **option.get("retry", {})}
+        given = {**given, **option, "limits": limits, "retry": retry}
+    given["retry"] = given["retry"] or None
+    return Job(name=" + ".join(names), count=20, takes=(1, 4, 2, 9, 3), **given)
 
 
 def alone() -> list[Job]:
@@ -313,19 +279,3 @@ def alone() -> list[Job]:
 
 def pairs() -> list[Job]:
     return [small(*pair) for pair in combinations(OPTIONS, 2) if not clash(*pair)]
-
-
-def draw(seed: int, number: int) -> Job:
-    """Return a job of two to four options by chance."""
-    rng = random.Random(f"{seed} {number}")
-    pick, names, wanted = Pick(rng), list[str](), rng.randint(2, 4)
-    unchecked = ("hedge", "adaptive", "max_wait", "breaker")
-    while len(names) < wanted:
-        name = rng.choice([*OPTIONS])
-        if name not in (*names, *unchecked) and not any(clash(name, each) for each in names):
-            names.append(name)
-    takes, count = pick.some((), *SECONDS), rng.randint(4, 30)
-    parts = [OPTIONS[name](pick) for name in names]
-    drawn = merged(f"{seed}/{number}: {' + '.join(names)}", parts, count=count, takes=takes)
-    least = drawn.batch["max_size"] if drawn.batch else 1
-    return replace(drawn, capacity=max(drawn.capacity, least))

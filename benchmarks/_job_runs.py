@@ -1,10 +1,8 @@
-"""Jobs on operators, on a virtual clock, and by hand; and what is wrong with a recorded run."""
+"""Jobs on operators, on a virtual clock; and the problems of a recorded run."""
 
 import asyncio
 import copy
-import heapq
-from bisect import bisect_right
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from math import inf
@@ -12,7 +10,7 @@ from operator import attrgetter
 from typing import Any
 
 from _job import Job, Rule, Work
-from _optimum import SLACK, gauges_of
+from _optimum import gauges_of
 from msgspec import Struct
 
 from asyncwait import reference
@@ -24,8 +22,8 @@ from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter, TooManyAbandonedCalls
 
-LONGEST, IDLE = 1e7, 1e-3
-"""Seconds after which a run counts as hanging, and for which room may stay unused."""
+LONGEST = 1e7
+"""Seconds after which a run counts as hanging."""
 
 STAGGER = 2e-9
 """Seconds between the ends of calls in threads: those of one instant would end in any order."""
@@ -37,8 +35,6 @@ class Call(Struct, eq=False):
     works: tuple[Work, ...]
     start: float
     end: float = inf
-    ready: float = 0.0  # when it could have started, but for limits: the checks set it
-    is_first: bool = True
 
 
 class Run(Struct):
@@ -196,117 +192,27 @@ def play(job: Job, backend: str) -> Run:
     return run
 
 
-class Window:
-    """A window limiter as people write it: a lock, and the times at which costs leave it."""
-
-    def __init__(self, rule: Rule) -> None:
-        self._rule = rule
-        self._keys: Any = defaultdict(lambda: (asyncio.Lock(), deque()))
-
-    async def enter(self, work: Work) -> None:
-        rule, loop = self._rule, asyncio.get_running_loop()
-        cost = work.cost if rule.kind == "cost" else 1
-        lock, costs = self._keys[work.key if rule.by else 0]
-        async with lock:
-            while sum(each for _, each in costs) + cost > rule.most:
-                leaves, _ = costs.popleft()
-                await asyncio.sleep(leaves - loop.time())
-            costs.append((loop.time() + rule.arrives_in + rule.per, cost))
-
-
-def by_hand(job: Job) -> float | None:
-    """Return the seconds of workers with semaphores and windows; None for what they can't do."""
-    flights = [rule for rule in job.limits if rule.kind == "in_flight" and not rule.weight]
-    windows = [Window(r) for r in job.limits if r.kind in ("calls", "cost") and not r.burst]
-    is_simple = len(windows) + len(flights) == len(job.limits) and len(flights) <= 1
-    shares = job.batch or job.cache or job.hedge or job.operators > 1
-    if shares or job.timeout or any(job.reads) or not is_simple:
-        return None
-    most, by = (flights[0].most, flights[0].by) if flights else (job.capacity, False)
-
-    async def main() -> float:
-        loop, service, works = asyncio.get_running_loop(), Service(job, Run()), iter(job.work())
-        semaphores: Any = defaultdict(partial(asyncio.Semaphore, most))
-        keys: Any = defaultdict(asyncio.Lock)
-
-        async def work_on() -> None:
-            for work in works:  # of all workers
-                await asyncio.sleep(work.at - loop.time())
-                async with keys[work.key if job.mode == "key-ordered" else -1 - work.index]:
-                    for attempt in range(1, job.most_calls + 1):
-                        for window in windows:
-                            await window.enter(work)
-                        async with semaphores[work.key if by else 0]:
-                            try:
-                                await asyncio.wait_for(service.one(work), job.longest)
-                                break
-                            except (OSError, RetryAfter, TimeoutError):
-                                pass
-                        await asyncio.sleep(job.back_off(attempt))
-
-        await asyncio.gather(*(work_on() for _ in range(job.capacity)))
-        return loop.time()
-
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(main())
-
-
 def problems(job: Job, run: Run) -> list[str]:
     """Return each kind of problem once, with its first instance."""
-    if run.error:
-        return [run.error]
-    found = [*_wrong_results(job, run), *_wrong_calls(job, run), *_exceeded(job, run)]
-    unchecked = {rule.kind for rule in job.limits} & {"adaptive", "breaker"} or job.batch
-    unchecked = unchecked or job.cache or job.hedge or job.copy or not run.calls
-    runs_on = run.in_threads and (job.timeout or job.longest < inf)  # beyond its time
-    if found or unchecked or runs_on:
-        return found
-    return [*_Replay(job, run).idle()]
+    return [run.error] if run.error else [*_wrong_results(job, run), *_exceeded(job, run)]
 
 
 def _wrong_results(job: Job, run: Run) -> Iterator[str]:
     works = job.work()
-    is_cut = job.timeout or job.longest < inf
     given = Counter(index for results in run.results for _, index, _ in results)
-    wanted = set(range(job.count))
-    if job.budget is not None:
-        counts = Counter(work.index for call in run.calls for work in call.works)
-        ended = (i for i, n in counts.items() if n == min(works[i].fails + 1, job.most_calls))
-        wanted = set() if is_cut else set(ended)
-        if len(run.calls) > job.budget or (len(given) < job.count and len(run.calls) < job.budget):
-            yield f"budget: {len(run.calls)} calls were made of {job.budget}"
-    if wanted - set(given):
-        yield f"lost: {sorted(wanted - set(given))[:5]} of {job.count}, {len(given)} came"
+    if job.budget is not None and len(run.calls) > job.budget:
+        yield f"budget: {len(run.calls)} calls were made of {job.budget}"
+    missing = sorted({*range(job.count)} - {*given})
+    if missing and job.budget is None:
+        yield f"lost: {missing[:5]} of {job.count}, {len(given)} came"
     if repeated := [index for index, times in given.items() if times > 1]:
         yield f"repeated: {repeated[:5]}"
     for results in run.results:
         lines: defaultdict[int, list[int]] = defaultdict(list)
-        for _, index, is_good in results:
-            is_left = job.budget is not None and not is_good  # a value without its next call
-            if not is_cut and not is_left and is_good is not (works[index].fails < job.most_calls):
-                yield f"outcome: value {index} counts as {'decided' if is_good else 'failed'}"
+        for _, index, _ in results:
             lines[works[index].key if job.mode == "key-ordered" else 0].append(index)
         if job.mode != "unordered" and any(line != sorted(line) for line in lines.values()):
             yield "disorder: results are out of order"
-
-
-def _wrong_calls(job: Job, run: Run) -> Iterator[str]:
-    most, is_cut = job.most_calls, job.timeout or job.longest < inf
-    is_exact = not (is_cut or job.cache or job.budget is not None)
-    counts = Counter(work.index for call in run.calls for work in call.works)
-    for work in job.work() if job.hedge is None else ():
-        times = counts[work.index]
-        if times not in (0, min(work.fails + 1, most)) if is_exact else times > most:
-            yield f"calls: value {work.index} was called {times} times"
-    last: dict[tuple[int, int], float] = {}
-    # A call in a thread, or for a batch, runs on when the time of one of its records is over.
-    is_checked = job.mode == "key-ordered" and not (is_cut and (run.in_threads or job.batch))
-    for call in run.calls if is_checked else ():
-        for work in call.works:
-            line = work.index % job.operators, work.key
-            if call.start + SLACK < last.get(line, 0):
-                yield f"overlapping: two calls of key {work.key} at {call.start:.6g} s"
-            last[line] = call.end
 
 
 def _exceeded(job: Job, run: Run) -> Iterator[str]:
@@ -316,80 +222,3 @@ def _exceeded(job: Job, run: Run) -> Iterator[str]:
                 yield f"exceeded: at {call.start:.6g} s: {gauge.rule}"
                 break
             gauge.add(call.start, call.end, call.works)
-
-
-class _Replay:
-    """A run that is played again, to look at each instant at which room came up."""
-
-    def __init__(self, job: Job, run: Run) -> None:
-        self.job, self.gauges = job, [*gauges_of(job.limits)]
-        self.calls = sorted(run.calls, key=lambda call: call.start)
-        self.read = {i: at for results in run.results for at, i, _ in results}
-        self.decided = {call.works[0].index: call.end for call in self.calls}
-        good = {i for results in run.results for _, i, is_good in results if is_good}
-        # A deadline, or a spent budget, decides a value later than its last call.
-        for i in self.decided if job.timeout else {*self.decided} - good if job.budget else ():
-            self.decided[i] = max(self.read.get(i, inf), self.decided[i])
-        ready = {i: at for works in job.shares() for i, at in self._admitted(works)}
-        earlier: defaultdict[int, list[Call]] = defaultdict(list)
-        for call in self.calls:
-            [work] = call.works
-            call.ready, own = ready[work.index], earlier[work.index]
-            if own:
-                is_cut = work.seconds(len(own) - 1) > job.longest
-                call.ready = own[-1].end + job.back_off(len(own), is_cut=is_cut)
-            call.is_first = not own
-            own.append(call)
-        again = sorted((c for c in self.calls if not c.is_first), key=lambda call: call.ready)
-        first = sorted((c for c in self.calls if c.is_first), key=lambda call: call.works[0].index)
-        self.waiting = again + first
-
-    def _admitted(self, works: list[Work]) -> Iterator[tuple[int, float]]:
-        """Yield when each value of an operator came, had a place, and was the first of its key."""
-        own, keys = [work.index for work in works if work.index in self.decided], dict[int, float]()
-        reads = sorted(self.read.get(i, inf) for i in own)
-        ends = sorted(self.decided[i] for i in own)
-        times, room = iter([0.0, *heapq.merge(reads, ends), inf]), 0
-        for place, work in enumerate(works):
-            while room <= place:
-                now = next(times)
-                read = bisect_right(reads, now)
-                held = max(bisect_right(ends, now) - read, 0)
-                room = self.job.capacity + read + min(self.job.max_held or 0, held)
-                room = room if now < inf else len(works)
-            yield work.index, max(work.at, now, keys.get(work.key, 0))
-            if self.job.mode == "key-ordered":
-                keys[work.key] = self.decided.get(work.index, inf)
-
-    def idle(self) -> Iterator[str]:
-        """Find the first call that could have started earlier."""
-        times = {call.ready for call in self.calls} | {call.end for call in self.calls}
-        times |= {g.leaves(call.start, call.end) for call in self.calls for g in self.gauges}
-        started = 0
-        for now in sorted(times):
-            while started < len(self.calls) and self.calls[started].start <= now + IDLE:
-                call = self.calls[started]
-                for gauge in self.gauges:
-                    gauge.add(call.start, call.end, call.works)
-                started += 1
-            self.waiting = [call for call in self.waiting if call.start > now + IDLE]
-            if (call := self._could_start(now)) is not None:
-                at = f"started at {call.start:.6g} s, room since {now:.6g} s"
-                yield f"idle: value {call.works[0].index} {at}"
-                return
-
-    def _could_start(self, now: float) -> Call | None:
-        """Return a call that waits in vain; None if an earlier call waits for room for all."""
-        found = None
-        ready = [call for call in self.waiting if call.ready <= now]
-        for call in ready:
-            # Further attempts that become ready in one instant have no order.
-            ties = [each for each in ready if abs(each.ready - call.ready) <= SLACK]
-            ties = [call] if call.is_first else [each for each in ties if not each.is_first]
-            full = [[g for g in self.gauges if not g.has_room(now, each.works)] for each in ties]
-            if any(not gauge.by for gauges in full for gauge in gauges):
-                return None
-            found = call if found is None and not full[ties.index(call)] else found
-            if found and self.job.operators == 1:  # Values of several have no common order.
-                break
-        return found

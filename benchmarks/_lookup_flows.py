@@ -1,9 +1,8 @@
 """DataFrames joined with a table in Redis: by hand, as people do it, and by `lookup_join`."""
 
-import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,10 +12,8 @@ import redis
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import udf
 
-from asyncwait.backends.lookup import FunctionTable, RedisTable
+from asyncwait.backends.lookup import RedisTable
 from asyncwait.backends.spark import lookup_join
-from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._task import Counts, Join, Options
 from asyncwait.spec import Cache
 
 PARTITIONS = 2
@@ -27,13 +24,7 @@ _ttl = count(600)
 
 
 class SparkFlow(NamedTuple):
-    """What is measured on Spark.
-
-    Args:
-        join: makes a DataFrame of one of keys.
-        count: of rows: MANY or FEW.
-        before: how many there are in a run before, for what is done once.
-    """
+    """A join of a DataFrame of keys, its rows, and the rows of a run before it."""
 
     join: Callable[[DataFrame], DataFrame]
     count: int = MANY
@@ -120,23 +111,3 @@ def _process(path: Path) -> tuple[int, tuple[int, str, float]] | None:
     fields = rest.split()
     ticks = sum(map(int, fields[11:15]))  # of children that have ended, too
     return int(pid), (int(fields[1]), name, ticks / os.sysconf("SC_CLK_TCK"))
-
-
-def alone(keys: list[int]) -> float:
-    """Return microseconds of the processor for a row that is joined without Spark."""
-
-    async def towns(asked: Sequence[int]) -> dict[int, list[tuple[str]]]:
-        return {key: [(f"town {key}",)] for key in asked}
-
-    key, town = pa.schema([("key", pa.int64())]), pa.schema([("town", pa.string())])
-    options = Options(Cache(10_000, 600))
-    work = Join(FunctionTable(towns), Shape(("key",), town), key, town, options=options)
-    table = pa.table({"key": pa.array(keys, pa.int64()), "payload": [PAYLOAD] * len(keys)})
-    rows = len(keys)
-    keys.clear()  # a million objects that the collector would look at
-    gc.collect()
-    began = time.process_time()
-    with work.partition(iter(table.to_batches(10_000)), Counts()) as opened:
-        for _ in opened:
-            pass
-    return (time.process_time() - began) / rows * 1e6

@@ -49,11 +49,11 @@ class Gauge:
         return works[0].key if self.by else 0, cost
 
 
-def gauges_of(rules: Iterable[Rule], *, nominal: bool = False) -> Iterator[Gauge]:
-    """Yield a gauge for each window, with latency 0 if `nominal`; a burst is a second window."""
+def gauges_of(rules: Iterable[Rule]) -> Iterator[Gauge]:
+    """Yield a gauge for each window; a burst is a second window."""
     for rule in rules:
         if rule.kind in ("calls", "cost"):
-            yield Gauge(rule, rule.most, rule.per, 0.0 if nominal else rule.arrives_in)
+            yield Gauge(rule, rule.most, rule.per, rule.arrives_in)
             if rule.burst is not None:
                 yield Gauge(rule, rule.burst, rule.per * rule.burst / rule.most)
         elif rule.kind in ("in_flight", "adaptive"):
@@ -208,11 +208,10 @@ class _Lane:
 
 
 class _Play:
-    def __init__(self, job: Job, *, nominal: bool) -> None:
-        self.job, self.gauges = job, [*gauges_of(job.limits, nominal=nominal)]
+    def __init__(self, job: Job) -> None:
+        self.job, self.gauges = job, [*gauges_of(job.limits)]
         self.budget = inf if job.budget is None else job.budget
         self.lanes = [_Lane(share, self) for share in job.shares()]
-        self.starts: list[float] = []
         self._times = sorted(work.at for work in job.work())
 
     def wake(self, at: float) -> None:
@@ -220,7 +219,6 @@ class _Play:
             heappush(self._times, at)
 
     def start(self, now: float, end: float, works: tuple[Work, ...]) -> None:
-        self.starts.append(now)
         self.budget -= 1
         self.wake(end)
         for gauge in self.gauges:
@@ -233,8 +231,8 @@ class _Play:
                 pass  # each operator does one thing in turn
 
 
-def best(job: Job, *, nominal: bool = False) -> tuple[float, list[float]]:
-    """Return when the last result of the best run is read, and the starts of its calls."""
-    play = _Play(job, nominal=nominal)
+def best(job: Job) -> float:
+    """Return when the last result of the best run is read."""
+    play = _Play(job)
     play.run()
-    return max(lane.free_at for lane in play.lanes), play.starts
+    return max(lane.free_at for lane in play.lanes)

@@ -6,7 +6,7 @@ import statistics
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from rich.table import Table
 
@@ -51,17 +51,6 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
-def pyplot() -> Any:
-    """Return matplotlib's pyplot, which draws without a screen, and the same thing equally."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "asyncwait"
-    from matplotlib import pyplot as plt
-
-    return plt
-
-
 _COLOURS = {"generator": "tab:green", "workers": "tab:green", "no": "tab:green"}
 """Colours of floors, by the first word of the flow; peers are grey."""
 
@@ -74,7 +63,12 @@ def draw(costs: Mapping[str, float], path: Path, ours: tuple[str, str] = ("pool"
         path: where the picture goes; its suffix says in which format.
         ours: the first words of our own flows, which are blue.
     """
-    plt = pyplot()
+    import matplotlib as mpl
+
+    mpl.use("Agg")  # There may be no screen.
+    mpl.rcParams["svg.hashsalt"] = "asyncwait"
+    from matplotlib import pyplot as plt
+
     figure, axes = plt.subplots(figsize=(9, 0.32 * len(costs) + 1), layout="constrained")
     names = list(reversed(costs))
     first = [name.split()[0].rstrip(",") for name in names]

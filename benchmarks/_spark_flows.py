@@ -55,10 +55,6 @@ async def at_once(row: Any) -> tuple[int]:
     return (row.id,)
 
 
-async def at_once_by_id(number: int) -> tuple[int]:
-    return (number,)
-
-
 def _rows_of(batch: pa.RecordBatch) -> list[Row]:
     make = Row("id", "payload")
     return list(map(make, batch.column("id").to_pylist(), batch.column("payload").to_pylist()))
@@ -109,28 +105,6 @@ def windowed(fetch: Fetch, hold: int) -> Callable[[Batches], Batches]:
     def run(batches: Batches) -> Batches:
         given = (row for batch in batches for row in _rows_of(batch))
         return map(_batch_of, _window(given, fetch, hold))
-
-    return run
-
-
-def one_column(fetch: Fetch, hold: int) -> Callable[[Batches], Batches]:
-    """Keep such a window, and convert the one column that the function needs."""
-
-    def run(batches: Batches) -> Batches:
-        taken: deque[pa.RecordBatch] = deque()
-
-        def ids() -> Iterator[int]:
-            for batch in batches:
-                taken.append(batch)
-                yield from batch.column("id").to_pylist()
-
-        answers: list[int] = []
-        for done in _window(ids(), fetch, hold):
-            answers += [answer[0] for _, answer in done]
-            while taken and len(answers) >= (count := taken[0].num_rows):
-                column = pa.array(answers[:count], pa.int64())
-                del answers[:count]
-                yield pa.RecordBatch.from_arrays([*taken.popleft().columns, column], schema=SCHEMA)
 
     return run
 
@@ -256,9 +230,7 @@ FAST, MANY, FEW = 100_000, 100_000, 40_000
 FLOWS: dict[str, Flow] = {
     "no function": Flow(by_hand(no_function), FAST),
     "window, 0 ms": Flow(by_hand(windowed(at_once, 400)), FAST),
-    "window of one column, 0 ms": Flow(by_hand(one_column(at_once_by_id, 400)), FAST),
     "ordered, 0 ms": Flow(ordered(at_once), FAST),
-    "ordered of one column, 0 ms": Flow(ordered(at_once_by_id, columns="id"), FAST),
     "gathered, 5 ms": Flow(by_hand(gathered(slow(0.005))), MANY),
     "threads by hand, 5 ms": Flow(by_hand(threaded(0.005)), MANY),
     "window, 5 ms": Flow(by_hand(windowed(slow(0.005), 400)), MANY),

@@ -1,11 +1,10 @@
-"""What a record costs in the pool when there is ten and a hundred times as much of something.
+"""Cost of a record in the pool with ten and a hundred times as many calls, watermarks or keys.
 
     python benchmarks/growth.py [--runs 3] [--page FILE]
 
-The calls that are under way at a time, the watermarks among the records, the keys: a cost that
-grows with one of them shows as a row that rises. Then peak memory, of processes of their own, with
-ten times the records. On virtual time, so that calls of a second take none; it is processor time
-that is told.
+A cost that grows with one of them shows as a row that rises. Then the peak memory, in processes of
+their own, with ten times the records. Processor time on a virtual clock, so that calls of a second
+take no time.
 """
 
 import argparse
@@ -16,115 +15,74 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from _flows import FENCE, at_once, elements, listed, one_turn, plain, stream, workers
 from _page import machine, markdown, shown
 from rich.console import Console
 from rich.progress import track
 
-from asyncwait.backends.pool import key_ordered_wait, open_operator, ordered_wait
+from asyncwait.backends.pool import key_ordered_wait
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import Element, OperatorConfig, Record, Watermark
+from asyncwait.spec import Mode, OperatorConfig
 
 TIMES = (1, 10, 100)
-
-Run = Callable[[int], Awaitable[None]]
-
-
-async def at_once(value: Any) -> Any:
-    """Return without a wait."""
-    return value
+BOTH: tuple[Mode, Mode] = ("ordered", "unordered")
 
 
 async def a_second(value: Any) -> Any:
-    """Take a second."""
     await asyncio.sleep(1)
     return value
 
 
-async def drain(opened: Any) -> None:
-    """Take all that comes out."""
-    async with opened as results:
-        async for _ in results:
-            pass
+async def listed_late(value: Any) -> list[Any]:
+    return [await a_second(value)]
 
 
 def many(capacity: int) -> int:
-    """Return how many records there are for so many calls at a time."""
+    """Return the number of records for so many calls at a time."""
     return max(20 * capacity, 20_000)
 
 
 async def calls(capacity: int) -> None:
-    """Have so many calls of a second in flight, again and again."""
-    count = many(capacity)
-    await drain(ordered_wait(range(count), a_second, capacity=capacity, timeout=60))
+    await plain(range(many(capacity)), a_second, capacity=capacity, timeout=60)
 
 
 async def tasks(capacity: int) -> None:
-    """Have as many bare tasks call: what the loop and the collector of garbage take by then."""
-    iterator = iter(range(many(capacity)))
-
-    async def work() -> None:
-        for value in iterator:
-            await a_second(value)
-
-    await asyncio.gather(*(work() for _ in range(capacity)))
-
-
-async def watermarked(count: int) -> AsyncIterator[Element]:
-    """Give records, and a watermark behind each."""
-    for number in range(count):
-        yield Record(number, number)
-        yield Watermark(number)
+    await workers(range(many(capacity)), a_second, capacity)
 
 
 async def fences(count: int) -> None:
-    """Have so many watermarks among as many records."""
-
-    async def listed(value: Any) -> list[Any]:
-        return [value]
-
-    for mode in ("ordered", "unordered"):
-        await drain(open_operator(OperatorConfig(mode, 100), listed, watermarked(count)))
+    """Run as many watermarks as records."""
+    for mode in BOTH:
+        await elements(stream(count, FENCE, every=1), listed, OperatorConfig(mode, 100))
 
 
 async def held_fences(capacity: int) -> None:
-    """Have half as many watermarks under way as the capacity, behind calls of a second."""
-
-    async def listed(value: Any) -> list[Any]:
-        return [await a_second(value)]
-
-    count = many(capacity) // 2
-    for mode in ("ordered", "unordered"):
-        await drain(open_operator(OperatorConfig(mode, capacity), listed, watermarked(count)))
+    """Keep half as many watermarks in flight as the capacity, behind calls of a second."""
+    for mode in BOTH:
+        source = stream(many(capacity) // 2, FENCE, every=1)
+        await elements(source, listed_late, OperatorConfig(mode, capacity))
 
 
 async def keys(count: int) -> None:
-    """Have so many keys, and some records of each; calls let the loop turn."""
-
-    async def one_turn(value: Any) -> Any:
-        await asyncio.sleep(0)
-        return value
-
-    records = max(2 * count, 50_000)
-    source = (number % count for number in range(records))
-    await drain(key_ordered_wait(source, one_turn, key=lambda value: value, capacity=1000))
+    source = (number % count for number in range(max(2 * count, 50_000)))
+    await plain(source, one_turn, key_ordered_wait, key=lambda value: value, capacity=1000)
 
 
 class Growth(NamedTuple):
-    """What is made larger.
+    """A run by its size.
 
     Args:
-        run: takes how much of it there is.
-        least: of it.
-        records: how many there are then.
-        collects: whether Python's collector of garbage is on, which looks at all that there is
-            again and again: the more is under way, the longer.
+        run: takes the size.
+        least: size of the first column.
+        records: number of records by size.
+        collects: whether Python's garbage collector is on; it visits all objects in flight.
     """
 
-    run: Run
+    run: Callable[[int], Awaitable[None]]
     least: int
     records: Callable[[int], int]
     collects: bool = False
@@ -141,34 +99,48 @@ GROWTHS = {
 }
 
 MEMORY_RECORDS = 50_000
+HEAD = ("what grows", "x1 is", *(f"x{times}, us a record" for times in TIMES))
+
+PAGE = """# What grows
+
+Measured by `python benchmarks/growth.py`; {machine}.
+Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row says
+otherwise: the collector visits every object in flight again and again, in any operator. With ten
+thousand calls in flight you may want to raise `gc.set_threshold()`.
+
+{table}
+{memory}
+"""
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="the median counts")
     parser.add_argument("--page", type=Path, help="a file for the tables in Markdown")
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.peak:
-        asyncio.run(drain(ordered_wait(range(arguments.peak), at_once, timeout=60)))
+        asyncio.run(plain(range(arguments.peak), at_once, timeout=60))
         sys.stdout.write(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
         return
-    costs = {
-        name: [_cost(growth, growth.least * times, arguments.runs) for times in TIMES]
+    rows = [
+        (name, str(growth.least), *(f"{_cost(growth, n, arguments.runs):.2f}" for n in TIMES))
         for name, growth in track(GROWTHS.items(), "growing", transient=True)
-    }
-    peaks = [_peak(MEMORY_RECORDS * times, arguments.runs) for times in (1, 10)]
-    rows = [_row(name, each) for name, each in costs.items()]
-    Console().print(shown(HEAD, rows))
-    told = _memory(peaks)
-    Console().print(told)
+    ]
+    less, more = (_peak(MEMORY_RECORDS * times, arguments.runs) for times in (1, 10))
+    memory = (
+        f"Peak memory with {MEMORY_RECORDS:,} records: {less:.1f} MiB; with ten times as many: "
+        f"{more:.1f} MiB, {(more / less - 1) * 100:+.1f} %."
+    )
+    Console().print(shown(HEAD, rows), memory)
     if arguments.page:
-        arguments.page.write_text(_page(rows, told))
+        about = {"machine": machine(), "table": markdown(HEAD, rows), "memory": memory}
+        arguments.page.write_text(PAGE.format(**about))
 
 
-def _cost(growth: Growth, size: int, runs: int) -> float:
+def _cost(growth: Growth, times: int, runs: int) -> float:
     """Return microseconds a record."""
+    size = growth.least * times
 
     async def run(_: SpinWatch) -> None:
         await growth.run(size)
@@ -188,36 +160,8 @@ def _cost(growth: Growth, size: int, runs: int) -> float:
 def _peak(count: int, runs: int) -> float:
     """Return the peak memory of a process that runs so many records, in MiB."""
     command = [sys.executable, __file__, "--peak", str(count)]
-    runs_of_it = (subprocess.run(command, check=True, capture_output=True) for _ in range(runs))
-    return statistics.median(int(each.stdout) for each in runs_of_it) / 1024
-
-
-def _row(name: str, costs: list[float]) -> tuple[str, ...]:
-    return (name, str(GROWTHS[name].least), *(f"{each:.2f}" for each in costs))
-
-
-HEAD = ("what grows", "x1 is", *(f"x{times}, us a record" for times in TIMES))
-
-
-def _memory(peaks: list[float]) -> str:
-    less, more = peaks
-    return (
-        f"Peak memory with {MEMORY_RECORDS:,} records: {less:.1f} MiB; with ten times as many: "
-        f"{more:.1f} MiB, {(more / less - 1) * 100:+.1f} %."
-    )
-
-
-def _page(rows: list[tuple[str, ...]], memory: str) -> str:
-    return f"""# What grows
-
-Measured by `python benchmarks/growth.py`; {machine()}.
-Processor time of the pool on a virtual clock, with Python's garbage collector off unless a row says
-otherwise: the collector visits every object in flight again and again, in any operator. With ten
-thousand calls in flight you may want to raise `gc.set_threshold()`.
-
-{markdown(HEAD, rows)}
-{memory}
-"""
+    done = (subprocess.run(command, check=True, capture_output=True) for _ in range(runs))
+    return statistics.median(int(each.stdout) for each in done) / 1024
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""What a record costs in the pool, beside floors and peers that are measured in the same process.
+"""Cost of a record in the pool, beside floors and peers that are measured in the same process.
 
-    python benchmarks/in_process.py [--runs 5] [--only W0] [--json FILE] [--plot FILE]
+    python benchmarks/in_process.py [--runs 5] [--json FILE] [--plot FILE]
     python benchmarks/in_process.py --beside FILE FILE [--page FILE]
 
-Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
-a figure is the median over the rounds of what is computed within one. Where calls take no time of
-their own, it is processor time that counts. Needs the dependency group `benchmarks`.
+Each round runs every flow once, so that other work of the machine hits all flows; a figure is the
+median over the rounds. Where calls take no time of their own, processor time counts. Needs the
+dependency group `benchmarks`.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import gc
 import json
 import statistics
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,142 +48,97 @@ Costs = Mapping[str, float]
 """Microseconds a record, by flow, in one round."""
 
 
-class Goal(NamedTuple):
-    """What a figure must be, and what it ought to be.
+class Row(NamedTuple):
+    """A figure, computed from the costs of a round; at least `must`, or at most."""
 
-    Args:
-        must: no more than that, or no less.
-        aim: the same.
-        unit: of both.
-        at_most: whether less is better.
-    """
-
+    name: str
+    figure: Callable[[Costs], float]
     must: float
     aim: float
     unit: str = "x"
     at_most: bool = False
 
 
-class Row(NamedTuple):
-    """A figure.
-
-    Args:
-        name: what is told.
-        figure: computes it from the costs of a round.
-        goal: what it should be.
-    """
-
-    name: str
-    figure: Callable[[Costs], float]
-    goal: Goal
-
-
-def at_most(must: float, aim: float, unit: str = "x") -> Goal:
-    """Return the goal of something of which less is better."""
-    return Goal(must, aim, unit, at_most=True)
-
-
 def over(one: str, other: str) -> Callable[[Costs], float]:
-    """Return what tells how many times as much one flow costs as another."""
     return lambda costs: costs[one] / costs[other]
 
 
 def beyond(one: str, other: str) -> Callable[[Costs], float]:
-    """Return what tells how much more one flow costs than another."""
     return lambda costs: costs[one] - costs[other]
 
 
+def cost_of(one: str) -> Callable[[Costs], float]:
+    return lambda costs: costs[one]
+
+
 def share_of_bound(costs: Costs) -> float:
-    """Return which part of what order itself admits the pool reaches with long tails."""
+    """Return the share of the bound that order sets with long tails."""
     return in_order(tail(SLOW), capacity=100, held=5_000) / SLOW * 1e6 / costs["pool W3, held"]
 
 
-ALL_ON = "pool W0, timeout"
-FLOOR = "generator W0"
-SOURCE = "pool W0, async source"
-NEVER = at_most(0.15, 0.07, "us")
-
-
 def share_of_threads(costs: Costs) -> float:
-    """Return how near calls that block come to what so many threads could do at best."""
+    """Return the share of the bound that so many blocking threads set."""
     return BLOCKED / CAPACITY * 1e6 / costs["threads, 5 ms"]
 
 
+ALL_ON = "pool W0, timeout"
+SOURCE = "pool W0, async source"
+AT_MOST, MICROSECONDS = ("x", True), ("us", True)
+
 ROWS = (
-    Row("W0, async source, timeout; generators", over(ALL_ON, FLOOR), at_most(5, 3.5)),
-    Row("W0, nothing optional; generators", over("pool W0, nothing", FLOOR), at_most(2.2, 1.6)),
-    Row("W0, elements", lambda c: c["pool W0, elements"], at_most(1.5, 1.0, "us")),
-    Row("W1, timeout; bare workers", over("pool W1", "workers W1"), at_most(1.7, 1.5)),
-    Row("W2, throughput of bare workers", over("workers W2", "pool W2"), Goal(0.85, 0.90)),
-    Row("the same, max_held", over("workers W2", "pool W2, held"), Goal(0.93, 0.97)),
-    Row("a timeout that never fires", beyond(ALL_ON, SOURCE), NEVER),
-    Row("a retry policy that never fires", beyond("pool W0, retry", SOURCE), NEVER),
-    Row("a value that is kept", lambda c: c["pool, kept"], at_most(0.7, 0.5, "us")),
-    Row("the same, by a key function", lambda c: c["pool, kept by key"], at_most(0.9, 0.7, "us")),
-    Row("Zipf over 1e4 keys, all kept", lambda c: c["pool, Zipf"], at_most(3, 2, "us")),
-    Row("aiostream, W0", over("aiostream W0", ALL_ON), Goal(40, 60)),
-    Row("aiostream, W1", over("aiostream W1", "pool W1"), Goal(18, 25)),
-    Row("aiostream, W2, 1000", over("aiostream W2, 1000", "pool W2, 1000"), Goal(10, 19)),
-    Row("window of tasks, W0", over("window W0, timeout", ALL_ON), Goal(5, 8)),
-    Row("window of tasks, W1", over("window W1, timeout", "pool W1"), Goal(3, 3.7)),
-    Row("trio's limiter, W0", over("limiter W0", "pool W0 on trio"), Goal(15, 35)),
-    Row("trio's limiter, W1", over("limiter W1", "pool W1 on trio"), Goal(5, 8)),
-    Row("W3 in order, max_held, of its bound", share_of_bound, Goal(0.95, 0.98)),
-    Row(
-        "threads, a function that returns at once", lambda c: c["threads W0"], at_most(10, 8, "us")
-    ),
-    Row("threads, 5 ms, of the bound", share_of_threads, Goal(0.95, 0.97)),
-)
+    Row("W0, async source, timeout; generators", over(ALL_ON, "generator W0"), 5, 3.5, *AT_MOST),
+    Row("W0, nothing optional; generators", over("pool W0, nothing", "generator W0"), 2.2, 1.6,
+        *AT_MOST),
+    Row("W0, elements", cost_of("pool W0, elements"), 1.5, 1.0, *MICROSECONDS),
+    Row("W1, timeout; bare workers", over("pool W1", "workers W1"), 1.7, 1.5, *AT_MOST),
+    Row("W2, throughput of bare workers", over("workers W2", "pool W2"), 0.85, 0.90),
+    Row("the same, max_held", over("workers W2", "pool W2, held"), 0.93, 0.97),
+    Row("a timeout that never fires", beyond(ALL_ON, SOURCE), 0.15, 0.07, *MICROSECONDS),
+    Row("a retry policy that never fires", beyond("pool W0, retry", SOURCE), 0.15, 0.07,
+        *MICROSECONDS),
+    Row("a value that is kept", cost_of("pool, kept"), 0.7, 0.5, *MICROSECONDS),
+    Row("the same, by a key function", cost_of("pool, kept by key"), 0.9, 0.7, *MICROSECONDS),
+    Row("Zipf over 1e4 keys, all kept", cost_of("pool, Zipf"), 3, 2, *MICROSECONDS),
+    Row("aiostream, W0", over("aiostream W0", ALL_ON), 40, 60),
+    Row("aiostream, W1", over("aiostream W1", "pool W1"), 18, 25),
+    Row("aiostream, W2, 1000", over("aiostream W2, 1000", "pool W2, 1000"), 10, 19),
+    Row("window of tasks, W0", over("window W0, timeout", ALL_ON), 5, 8),
+    Row("window of tasks, W1", over("window W1, timeout", "pool W1"), 3, 3.7),
+    Row("trio's limiter, W0", over("limiter W0", "pool W0 on trio"), 15, 35),
+    Row("trio's limiter, W1", over("limiter W1", "pool W1 on trio"), 5, 8),
+    Row("W3 in order, max_held, of its bound", share_of_bound, 0.95, 0.98),
+    Row("threads, a function that returns at once", cost_of("threads W0"), 10, 8, *MICROSECONDS),
+    Row("threads, 5 ms, of the bound", share_of_threads, 0.95, 0.97),
+)  # fmt: skip
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
-    parser.add_argument("--only", default="", help="rows whose names hold this")
     parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
     parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
     parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
-    parser.add_argument("--beside", type=Path, nargs="+", help="measure nothing: such files")
+    parser.add_argument("--beside", type=Path, nargs="+", help="measure nothing: compare files")
     arguments = parser.parse_args()
     if arguments.beside:
-        _beside(arguments.beside, arguments.page)
-        return
-    rows = [row for row in ROWS if arguments.only in row.name]
-    flows = FLOWS if len(rows) == len(ROWS) else _needed(rows)
-    console = Console()
-    rounds = [_round(flows, f"round {n + 1}") for n in range(arguments.runs)]
-    figures = [_figure(row, rounds) for row in rows]
-    flows_head, flow_rows = ("flow", "us a record", "from", "to"), [*spread(rounds)]
-    figures_head = ("figure", "is", "must", "aim", "reached")
-    console.print(shown(flows_head, flow_rows))
-    console.print(shown(figures_head, figures))
+        return _beside(arguments.beside, arguments.page)
+    rounds = [
+        {name: cost(flow) for name, flow in track(FLOWS.items(), f"round {n + 1}", transient=True)}
+        for n in range(arguments.runs)
+    ]
+    figures = ("figure", "is", "must", "aim", "reached"), [_figure(row, rounds) for row in ROWS]
+    flows = ("flow", "us a record", "from", "to"), [*spread(rounds)]
+    Console().print(shown(*flows), shown(*figures), sep="\n")
     if arguments.json:
-        _write_json(arguments.json, rounds)
+        lines = [{"machine": machine()}, *rounds]
+        arguments.json.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     if arguments.plot:
         medians = {n: statistics.median(each[n] for each in rounds) for n in rounds[0]}
         draw(medians, arguments.plot)
     if arguments.page:
-        told = {"rounds": len(rounds), "machine": machine(), "picture": arguments.plot.name}
-        tables = (figures_head, figures), (flows_head, flow_rows)
-        write(arguments.page, PAGE.format(**told), *tables)
-
-
-def _needed(rows: Iterable[Row]) -> dict[str, Flow]:
-    seen: set[str] = set()
-
-    class Asked(dict[str, float]):
-        def __missing__(self, name: str) -> float:
-            seen.add(name)
-            return 1.0
-
-    for row in rows:
-        row.figure(Asked())
-    return {name: flow for name, flow in FLOWS.items() if name in seen}
-
-
-def _round(flows: Mapping[str, Flow], title: str) -> dict[str, float]:
-    return {name: cost(flow) for name, flow in track(flows.items(), title, transient=True)}
+        about = {"rounds": len(rounds), "machine": machine(), "picture": arguments.plot.name}
+        write(arguments.page, PAGE.format(**about), figures, flows)
+    return None
 
 
 def cost(flow: Flow) -> float:
@@ -197,7 +152,6 @@ def cost(flow: Flow) -> float:
 
 
 def run(flow: Flow, count: int) -> None:
-    """Run so many records on the loop that the flow is for."""
     if flow.loop == "trio":
         trio.run(flow.run, count)
     else:
@@ -205,48 +159,34 @@ def run(flow: Flow, count: int) -> None:
         run(flow.run(count))
 
 
-def _figure(row: Row, rounds: list[dict[str, float]]) -> Sequence[str]:
-    """Return a figure in words: its name, what it is, must and ought to be, and what is reached."""
+def _figure(row: Row, rounds: Sequence[Costs]) -> Sequence[str]:
     figure = statistics.median(row.figure(costs) for costs in rounds)
-    sign = "<=" if row.goal.at_most else ">="
-    goals = (f"{sign} {each:g} {row.goal.unit}" for each in (row.goal.must, row.goal.aim))
-    return row.name, f"{figure:.2f} {row.goal.unit}", *goals, _reached(row.goal, figure)
-
-
-def _reached(goal: Goal, figure: float) -> str:
-    for limit, word in ((goal.aim, "aim"), (goal.must, "must")):
-        if figure <= limit if goal.at_most else figure >= limit:
-            return word
-    return "missed"
+    sign = "<=" if row.at_most else ">="
+    goals = (f"{sign} {each:g} {row.unit}" for each in (row.must, row.aim))
+    limits = (("aim", row.aim), ("must", row.must))
+    reached = (word for word, at in limits if (figure <= at if row.at_most else figure >= at))
+    return row.name, f"{figure:.2f} {row.unit}", *goals, next(reached, "missed")
 
 
 def _beside(files: Sequence[Path], page: Path | None) -> None:
+    """Show the medians of several files of `--json` beside each other."""
     read = [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
     machines = [str(first["machine"]) for first, *_ in read]
-    head = ("figure", *(machine.partition(",")[0] for machine in machines))
-    rows = [
-        (row.name, *(_figure(row, rounds)[1] for _, *rounds in read), f"{row.goal.must:g}")
+    head = [machine.partition(",")[0] for machine in machines]
+    figures = [
+        (row.name, *(_figure(row, rounds)[1] for _, *rounds in read), f"{row.must:g}")
         for row in ROWS
     ]
-    flows = [
-        (
-            name,
-            *(f"{statistics.median(each[name] for each in rounds):.2f} us" for _, *rounds in read),
-        )
-        for name in FLOWS
+    medians = [
+        {name: statistics.median(each[name] for each in rounds) for name in FLOWS}
+        for _, *rounds in read
     ]
-    tables = ((*head, "must"), rows), (("flow", *head[1:]), flows)
-    for table in tables:
-        Console().print(shown(*table))
+    flows = [(name, *(f"{each[name]:.2f} us" for each in medians)) for name in FLOWS]
+    tables = (("figure", *head, "must"), figures), (("flow", *head), flows)
+    Console().print(*(shown(*table) for table in tables), sep="\n")
     if page is not None:
         on = "; ".join(dict.fromkeys(machine.partition(", ")[2] for machine in machines))
         write(page, BESIDE.format(machines=on), *tables)
-
-
-def _write_json(path: Path, rounds: list[dict[str, float]]) -> None:
-    """Write a line that describes the machine, and one for each round."""
-    lines = [{"machine": machine()}, *rounds]
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 if __name__ == "__main__":

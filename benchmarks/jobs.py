@@ -1,11 +1,9 @@
 """The time of realistic jobs, compared with the least time that their limits allow.
 
-    python benchmarks/jobs.py [--page FILE] [--plot FILE] [--only TEXT]
-    python benchmarks/jobs.py --generated 20000 --seed 1 [--backend pool]
+    python benchmarks/jobs.py [--page FILE] [--only TEXT]
 
 All jobs run on a virtual clock, so each run gives the same figures. `--only` runs the jobs whose
-name contains a text. `--generated` draws jobs of two to four options, looks for exceeded limits,
-unused room, and lost, repeated or disordered results, and prints the smallest job of each problem.
+name contains a text.
 """
 
 import argparse
@@ -13,20 +11,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from re import search
 from statistics import median
-from typing import Any
 
-from _job import Job, alone, draw, pairs, realistic
-from _job_runs import Run, by_hand, play, problems
+from _job import Job, alone, pairs, realistic
+from _job_runs import Run, play, problems
 from _optimum import best
-from _page import markdown, pyplot, shown
+from _page import markdown, shown
 from msgspec import Struct
 from rich.console import Console
 from rich.progress import track
 
 BACKENDS = ("pool", "threads", "reference")
 GOAL = 0.95
-PICTURED = ("LLM, 20 calls a second", "LLM, 1 call a second", "LLM, calls and tokens a minute",
-         "crawl, 1 a second a host")  # fmt: skip
 REASONS = (
     ("retry-after . adaptive", BACKENDS, "after a `RetryAfter`, an `Adaptive` starts no call"),
     ("adaptive", BACKENDS, "`Adaptive` begins with 4 calls at a time, and searches for more"),
@@ -45,12 +40,10 @@ def reason(job: Job, backend: str) -> str:
 
 
 class Outcome(Struct, frozen=True):
-    """Seconds of the optimum, of that without latencies and of the loop by hand; the runs."""
+    """Seconds of the optimum, and the runs."""
 
     job: Job
     optimum: float
-    nominal: float
-    hand: float | None
     runs: dict[str, Run]
 
     def ratio(self, backend: str) -> float | None:
@@ -65,22 +58,17 @@ class Outcome(Struct, frozen=True):
         return [name for name, ratio in ratios.items() if ratio is not None and ratio < GOAL]
 
     def row(self) -> Sequence[str]:
-        """Return a row of the table."""
-        ratios = [*map(self.ratio, BACKENDS), self.hand and self.optimum / self.hand]
-        ratios.append(self.nominal / self.runs["pool"].seconds or None)
+        ratios = map(self.ratio, BACKENDS)
         cells = ["-" if ratio is None else f"{ratio:.3f}" for ratio in ratios]
         why = dict.fromkeys(reason(self.job, name) for name in self.below)
         return self.job.name, f"{self.optimum:,.2f}", *cells, "; ".join(why)
 
 
 def measure(job: Job) -> Outcome:
-    """Run a job on each backend, and by hand."""
-    times = best(job)[0], best(job, nominal=True)[0], by_hand(job)
-    return Outcome(job, *times, {backend: play(job, backend) for backend in BACKENDS})
+    return Outcome(job, best(job), {backend: play(job, backend) for backend in BACKENDS})
 
 
 def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
-    """Yield a row for each backend: its jobs and ratios."""
     for backend in BACKENDS:
         ratios = [ratio for each in outcomes if (ratio := each.ratio(backend)) is not None]
         below = sum(ratio < GOAL for ratio in ratios)
@@ -89,20 +77,18 @@ def summary(outcomes: Sequence[Outcome]) -> Iterator[Sequence[str]]:
 
 
 def faults(outcomes: Iterable[Outcome]) -> Iterator[Sequence[str]]:
-    """Yield a row for each problem."""
     for each in outcomes:
         for name, run in each.runs.items():
             for problem in () if run.refused else problems(each.job, run):
                 yield each.job.name, name, problem.replace("|", "/")
 
 
-HEAD = ("job", "optimum, s", *BACKENDS, "by hand", "nominal", f"why below {GOAL}")
+HEAD = ("job", "optimum, s", *BACKENDS, f"why below {GOAL}")
 SUMMARY = ("operator", "jobs", "median ratio", "lowest ratio", f"below {GOAL}")
 FAULTS = ("job", "operator", "problem")
 
 
 def page(jobs: Sequence[Outcome], both: Sequence[Outcome]) -> str:
-    """Return the page."""
     missed, wrong = [each for each in both if each.below], [*faults([*jobs, *both])]
     return f"""# Job time compared with the optimum
 
@@ -114,13 +100,7 @@ of the optimum to the time of the operator: 1 is best, and {GOAL} is the goal. A
 than that of the source was faster. A `-` marks a job that the operator refuses: threads have no
 cache and no hedges, the reference has no `Adaptive`, and a batch has no limits by key.
 
-`by hand` is a loop of workers with semaphores and windows. It keeps no order of results, so its
-capacity is never full of finished ones. `nominal` compares the pool with calls that count for `per`
-seconds from their start, as if `latency` were 0.
-
 {markdown(SUMMARY, summary([*jobs, *both]))}
-![Starts of calls](jobs.svg)
-
 {markdown(HEAD, map(Outcome.row, jobs))}
 ## Pairs of options
 
@@ -130,55 +110,16 @@ A small job runs each pair of {len(alone())} options. {len(both) - len(missed)} 
 {markdown(HEAD, map(Outcome.row, missed))}
 ## Problems
 
-Exceeded limits, unused room, and lost, repeated or disordered results:
+Exceeded limits, and lost, repeated or disordered results:
 
 {markdown(FAULTS, wrong) if wrong else "None."}\n"""
 
 
-def plot(outcomes: Iterable[Outcome], path: Path) -> None:
-    """Draw the starts of calls over time, with those of the ideal operator."""
-    plt = pyplot()
-    wide, dotted = {"linewidth": 6, "color": "lightgray"}, {"linestyle": ":", "color": "black"}
-    styles: dict[str, Any] = {"optimum": wide, "nominal": dotted}
-    figure, axes = plt.subplots(2, 2, figsize=(10, 7), layout="constrained")
-    for axis, each in zip(axes.flat, outcomes, strict=True):
-        starts = {"optimum": best(each.job)[1], "nominal": best(each.job, nominal=True)[1]}
-        starts |= {name: [call.start for call in run.calls] for name, run in each.runs.items()}
-        for number, (name, times) in enumerate(starts.items()):
-            counts, style = range(1, len(times) + 1), styles.get(name, {"linewidth": 5 - number})
-            axis.step(sorted(times), counts, where="post", label=name, **style)
-        axis.set(title=each.job.name, xlabel="seconds", ylabel="calls started")
-        axis.legend()
-    figure.savefig(path, metadata={"Date": None})
-
-
-def try_generated(count: int, seed: int, backend: str) -> bool:
-    """Run generated jobs; print the smallest failing ones; return whether all were right."""
-    refused, found = 0, dict[str, list[tuple[int, str]]]()
-    for number in range(count):
-        job = draw(seed, number)
-        run = play(job, backend)
-        refused += bool(run.refused)
-        for text in [] if run.refused else problems(job, run)[:1]:
-            found.setdefault(text.split(":")[0], []).append((job.count, f"{text}\n{job}"))
-    print(f"{count} jobs, {refused} refused, {len(found)} kinds of problems")
-    for texts in found.values():
-        print(f"\n{len(texts)} times {min(texts)[1]}")
-    return not found
-
-
 def main() -> None:
-    """Run the jobs, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--page", type=Path, help="a file for the page in Markdown")
-    parser.add_argument("--plot", type=Path, help="a file for the picture")
     parser.add_argument("--only", default="", help="jobs whose name contains this")
-    parser.add_argument("--generated", type=int, help="jobs to draw")
-    parser.add_argument("--seed", type=int, default=1, help="of the drawn jobs")
-    parser.add_argument("--backend", choices=BACKENDS, default="pool", help="of the drawn jobs")
     asked = parser.parse_args()
-    if asked.generated:
-        raise SystemExit(not try_generated(asked.generated, asked.seed, asked.backend))
     chosen = [[*realistic(), *alone()], pairs()]
     chosen = [[job for job in jobs if asked.only in job.name] for jobs in chosen]
     jobs, both = ([measure(job) for job in track(each, transient=True)] for each in chosen)
@@ -187,8 +128,6 @@ def main() -> None:
     Console().print(shown(FAULTS, faults([*jobs, *both])))
     if asked.page:
         asked.page.write_text(page(jobs, both), encoding="utf-8")
-    if asked.plot:
-        plot([each for name in PICTURED for each in jobs if each.job.name == name], asked.plot)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
-"""What a row costs that is looked up, beside a request for each row and floors.
+"""Cost of a row that is looked up, beside a request for each row and floors.
 
     python benchmarks/lookup.py [--runs 5] [--spark]
 
-Each round runs every flow once, so that whatever else the machine does meanwhile hits all of them;
-the table shows the median over the rounds, the least and the most. It is the processor time of
-this process, which Redis and the kernel have no part in. A `redis-server` has to be on PATH; it is
-started here, on a socket. Needs the extras `cache` and `redis`.
+Each round runs every flow once, so that other work of the machine hits all flows; the table shows
+the median over the rounds, the least and the most processor time of this process, without Redis. A
+`redis-server` has to be on PATH. Needs the extras `cache` and `redis`.
 
-With `--spark` it is joins of DataFrames, in one session of an embedded Spark with two partitions:
-by the clock, and of the processors of Spark and its workers; and one that is alone, without Spark.
-Needs the extra `spark`, too, and Linux.
+With `--spark` it measures joins of DataFrames, in one session of an embedded Spark with two
+partitions: seconds, and processor time of Spark and its workers. Needs Linux and the extra `spark`.
 """
 
 import argparse
@@ -62,13 +60,7 @@ Costs = Mapping[str, float]
 
 
 class Flow(NamedTuple):
-    """What is measured.
-
-    Args:
-        run: takes the keys.
-        keys: gives so many of them.
-        count: of rows.
-    """
+    """A run that takes keys, a function that draws them, and their number."""
 
     run: Callable[[list[int]], Awaitable[None]]
     keys: Callable[[int], list[int]]
@@ -76,45 +68,37 @@ class Flow(NamedTuple):
 
 
 def uniform(count: int) -> list[int]:
-    """Draw keys, all of them as likely."""
     return _chance.choices(range(KEYS), k=count)
 
 
 def zipf(count: int) -> list[int]:
-    """Draw keys as they mostly come: a few of them are half of all."""
     return _chance.choices(range(KEYS), weights=_weights, k=count)
 
 
 def hot(count: int) -> list[int]:
-    """Draw a thousand keys again and again, all of which are kept soon."""
     return [n % 1000 for n in range(count)]
 
 
 async def streamed(keys: Iterable[int]) -> AsyncIterator[int]:
-    """Give them from a source that is async."""
     for key in keys:
         yield key
 
 
 async def drained(context: Any) -> None:
-    """Run an operator to its end."""
     async with context as results:
         async for _ in results:
             pass
 
 
 async def memory(keys: Sequence[int]) -> dict[int, list[int]]:
-    """Be a table that costs nothing."""
     return {key: [key] for key in keys}
 
 
 async def one(key: int) -> int:
-    """Be a call that costs nothing: what the pool itself costs."""
     return key
 
 
 async def peeked(keys: list[int]) -> None:
-    """Look kept keys up one by one, without a stream."""
     async with open_table(FunctionTable(memory), cache=CACHE) as table:
         await table.get_many(range(1000))
         for key in keys:
@@ -122,7 +106,6 @@ async def peeked(keys: list[int]) -> None:
 
 
 async def whole(keys: list[int]) -> None:
-    """Look up in a copy of the table."""
 
     class Whole(FunctionTable):
         async def load_all(self) -> AsyncIterator[tuple[int, int]]:
@@ -133,7 +116,6 @@ async def whole(keys: list[int]) -> None:
 
 
 def flows_of(url: str, path: Path) -> dict[str, Flow]:
-    """Return all flows, given where the tables are."""
 
     async def row_wise(keys: list[int], capacity: int = 100) -> None:
         pool = redis.asyncio.BlockingConnectionPool.from_url(url, max_connections=10)
@@ -238,7 +220,7 @@ def cost(flow: Flow) -> float:
 
 
 def in_process(url: str, path: Path) -> Callable[[str], Costs]:
-    """Return what measures all flows, given a title."""
+    """Return a function that measures all flows of this process."""
     flows = flows_of(url, path)
     return lambda title: {
         name: cost(flow) for name, flow in track(flows.items(), title, transient=True)
@@ -246,7 +228,7 @@ def in_process(url: str, path: Path) -> Callable[[str], Costs]:
 
 
 def on_spark(url: str) -> Callable[[str], Costs]:
-    """Return the same on Spark."""
+    """Return a function that measures all flows on Spark."""
     import _lookup_flows
     from pyspark import cloudpickle
 
@@ -261,7 +243,7 @@ def on_spark(url: str) -> Callable[[str], Costs]:
     flows = _lookup_flows.flows_of(url, towns)
 
     def measured(title: str) -> Costs:
-        found = {"lookup_join, alone, processor": _lookup_flows.alone(zipf(_lookup_flows.MANY))}
+        found: dict[str, float] = {}
         for name, flow in track(flows.items(), title, transient=True):
             found[name], found[f"{name}, processor"] = _lookup_flows.took(flow, frames)
         return found
@@ -270,18 +252,14 @@ def on_spark(url: str) -> Callable[[str], Costs]:
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
     parser.add_argument("--spark", action="store_true", help="joins of DataFrames instead")
     arguments = parser.parse_args()
-    rounds: list[Costs] = []
     with tables() as (url, path):
         measured = on_spark(url) if arguments.spark else in_process(url, path)
-        rounds += [measured(f"round {number + 1}") for number in range(arguments.runs)]
-    console = Console()
-    console.print(machine())
-    console.print(shown(("flow", "us a row", "from", "to"), spread(rounds)))
+        rounds = [measured(f"round {number + 1}") for number in range(arguments.runs)]
+    Console().print(machine(), shown(("flow", "us a row", "from", "to"), spread(rounds)))
 
 
 if __name__ == "__main__":

@@ -1,50 +1,59 @@
-"""Hours of work for every operator, with crashes; go on where it was ended; a page.
+"""Hours of work for every operator, with crashes and restores, and a page of the results.
 
-    python benchmarks/soak.py STATE [PART ...] [--records 10000000] [--every 100000] [--seeds 100]
-        [--jobs 50] [--minutes M] [--page docs/soak.md]
+    python benchmarks/soak.py STATE [PART ...] [--records 10000000] [--every 100000] [--minutes M]
+        [--page docs/soak.md]
 
-Each operator, in each mode, has retries, timeouts and results of `on_error`, and is left at a
-snapshot every so often, with calls in flight, and restored. Nothing may be lost, come twice, out of
-order or wrong; and at each crash it is read what is left over: tasks, threads, descriptors, memory.
-Then Spark jobs with a journal are killed, and `asyncwait verify --full` judges by seed after seed.
+A part is an operator in a mode, with retries, timeouts and results of `on_error`. It is left at a
+snapshot every so often, with calls in flight, and restored. A checker counts results that are lost,
+repeated, wrong or out of order; each crash reads the tasks, threads, descriptors and memory in use.
 
-The parts run one after the other, each in a process that is new; STATE, of JSON lines, has whatever
-they came to, so the command may be killed, and goes on from the last crash, job or seed. A log
-beside it has a line a minute. Exits with 1 if anything was broken, 3 if something is not finished.
+The parts run one after the other, each in a new process. STATE, a file of JSON lines, has their
+readings, so the command may be killed, and continues from the last crash. It exits with 1 if a part
+was broken, and with 3 if a part is not finished.
 """
 
 import argparse
+import base64
 import datetime as dt
+import gc
 import json
 import os
-import subprocess
+import resource
+import statistics
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Iterator
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NoReturn, get_args
+from typing import Any, NamedTuple, NoReturn, get_args
 
+import anyio
 from _page import machine, shown, write
-from _soak_records import UNDER, Checker, Soaked, flat
 from rich.console import Console
 
-from asyncwait.spec import Mode
-
-SPARK = "spark-journal"
-
-ON_LOOPS = "pool", "pool-plain", "reference", "reference-plain", "emitter"
-
-VERDICTS = "verify --full"
-
-JUDGED = *(f"{name}-{loop}" for name in ON_LOOPS for loop in ("asyncio", "trio")), "threads"
-"""Each seed judges one of them, in turn."""
-
-PARTS = (
-    *(f"{name} {mode}" for name in UNDER for mode in get_args(Mode)),
-    SPARK,
-    VERDICTS,
+from asyncwait.backends.faulty import gallery
+from asyncwait.backends.pool import open_operator as pool
+from asyncwait.backends.threads import open_operator as threads
+from asyncwait.conformance.harness import LoopName, run_virtual
+from asyncwait.reference import open_operator as reference
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    Retry,
+    Snapshot,
+    Watermark,
 )
+from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
+
+BARRIER_EVERY, KEYS = 500, 1_000
+
+UNCOUNTED = 50
+"""Elements that the consumer reads after the last snapshot before a crash; they do not count."""
 
 PAGE = """# Soak
 
@@ -52,243 +61,334 @@ By `python benchmarks/soak.py`, on {run}; asyncwait {version}, {machine}.
 
 Each operator has a plan that fails one call in fifty once and one record in 97 for good, lets one
 in a thousand run into its deadline (with threads, on the real clock, one in 200,000), and is left
-at a snapshot every {every:,} records, with calls in flight, and restored. What came out behind that
-snapshot does not count. A checker knows which records were read and are not out, and compares each
-snapshot with them. Left over is the most that any reading at a crash found beyond those before the
-start: tasks, threads, descriptors. Memory is what is resident then: the median of the first quarter
-of readings and of the last one, without the first tenth; it is flat if it grew by no more than 5 %,
-or by 5 MB if that is more. All readings are of one process, the one that has most of them. Minutes
-are those of the clock, whatever else the machine did.
+at a snapshot every {every:,} records, with calls in flight, and restored. Results behind that
+snapshot do not count. A checker knows which records were read and have no result yet, and compares
+each snapshot with them. Left over is the most that any reading at a crash found beyond those before
+the start: tasks, threads, descriptors. Memory is the resident memory: the median of the first
+quarter of readings and of the last quarter, without the first tenth; it is flat if it grew by no
+more than 5 %, or by 5 MB if that is more. All readings are of the process with most readings.
+Minutes are wall-clock time, whatever else the machine did.
 
-`spark-journal` is a DataFrame job of 20,000 rows with a journal; all its processes are killed by
-SIGKILL three times at a random moment. Wrong includes calls that were made again though they were
-not in flight. What `verify --full` counts are seeds, each of which judges one of the {judged}
-backends in this process, in turn; wrong are those whose verdict is not conformant.
+{finished} of {parts} parts are finished.{rest}
+"""
 
-{finished} of {parts} parts are finished; what was begun has {hours:.1f} h to go at its pace.{rest}
-{found}"""
 
-HEAD = (
-    "part", "done", "of", "crashes", *Checker.COUNTS, "left over", "memory", "minutes", "verdict",
-)  # fmt: skip
+class Under(NamedTuple):
+    operator: OpenOperator
+    loop: LoopName = "asyncio"
+    blocks: bool = False
+
+
+UNDER = {
+    "pool-asyncio": Under(pool),
+    "pool-trio": Under(pool, "trio"),
+    "threads": Under(threads, blocks=True),
+    "reference": Under(reference),
+}
+PARTS = [f"{name} {mode}" for name in UNDER for mode in get_args(Mode)]
+
+
+def fails(number: int) -> bool:
+    """Return whether all calls for a record fail, so that `on_error` gives its result."""
+    return number % 97 == 0
+
+
+def hangs(number: int, *, blocks: bool) -> bool:
+    """Return whether only its deadline ends a call; on the real clock few calls hang."""
+    return number % 200_000 == 150_003 if blocks else number % 1_000 == 3
+
+
+class Plan:
+    """Seconds and results of calls; the number of a record decides, and one in fifty fails once."""
+
+    def __init__(self, *, blocks: bool) -> None:
+        self._failed: set[int] = set()
+        self._blocks = blocks
+
+    def seconds(self, number: int) -> float:
+        if hangs(number, blocks=self._blocks):
+            return 12.0 if self._blocks else 120.0
+        if self._blocks:
+            return 0.001 * (number % 10 == 0)
+        return 0.1 if number % 101 == 0 else (number * 2_654_435_761 >> 7) % 10 / 1_000
+
+    def answer(self, number: int) -> list[int]:
+        if number % 50 == 1 and number not in self._failed:
+            self._failed.add(number)
+            raise ConnectionError
+        self._failed.discard(number)
+        if fails(number):
+            raise ValueError(number)
+        return [number]
+
+    def timeout(self, number: int) -> list[int]:
+        return [~number]
+
+    def failure(self, number: int, error: Exception) -> list[int]:
+        del error
+        return [~number]
+
+
+class Awaited(Plan):
+    async def __call__(self, number: int) -> list[int]:
+        await anyio.sleep(self.seconds(number))
+        return self.answer(number)
+
+
+class Blocking(Plan):
+    def __call__(self, number: int) -> list[int]:
+        if seconds := self.seconds(number):
+            time.sleep(seconds)  # it stands in for a call that blocks its thread
+        return self.answer(number)
+
+
+class Checker:
+    """Records that were read and have no result yet: all that a run of any length has to know."""
+
+    COUNTS = "lost", "twice", "wrong", "disorder"
+
+    def __init__(self, mode: str, *, blocks: bool, counted: dict[str, Any]) -> None:
+        self.counted = {name: counted.get(name, 0) for name in self.COUNTS}
+        self.due: set[int] = set()
+        self._mode, self._blocks = mode, blocks
+        self._last: dict[int, int] = {}
+
+    def out(self, result: int) -> None:
+        number = max(result, ~result)
+        if number not in self.due:
+            self.counted["twice"] += 1
+            return
+        self.due.remove(number)
+        is_bad = fails(number) or hangs(number, blocks=self._blocks)
+        self.counted["wrong"] += is_bad == (result >= 0)
+        if self._mode != "unordered":
+            lane = number % KEYS if self._mode == "key-ordered" else 0
+            self.counted["disorder"] += number < self._last.get(lane, -1)
+            self._last[lane] = number
+
+    def passed(self, watermark: int) -> None:
+        self.counted["disorder"] += any(number <= watermark for number in self.due)
+
+    def stored(self, before: int, stored: Collection[int]) -> None:
+        """Compare a snapshot: each record before it has a result, or is in it."""
+        due = {number for number in self.due if number < before}
+        self.counted["lost"] += len(lost := due.difference(stored))
+        self.counted["twice"] += len(set(stored).difference(due))
+        self.due -= lost
+
+
+def in_flight(snapshot: Snapshot) -> list[int]:
+    return [each.value for each in snapshot.in_flight if isinstance(each, Record)]
+
+
+async def elements(first: int, records: int, checker: Checker) -> AsyncIterator[Element]:
+    for number in range(first, records):
+        checker.due.add(number)
+        yield Record(number, timestamp=number, key=number % KEYS)
+        if number % BARRIER_EVERY == BARRIER_EVERY - 1:
+            yield Watermark(number)
+            yield Barrier(number + 1)
+
+
+def in_use(most_threads: float = float("inf")) -> list[int]:
+    """Return the numbers of tasks, threads and descriptors; ending threads get 5 s to end."""
+    gc.collect()
+    give_up = time.monotonic() + 5
+    while threading.active_count() > most_threads and time.monotonic() < give_up:
+        time.sleep(0.01)  # nothing tells when the last thread has gone
+    return [len(anyio.get_running_tasks()), threading.active_count(), len(os.listdir("/dev/fd"))]  # noqa: PTH208 - names will do
+
+
+def memory() -> float:
+    """Return the resident memory in MB; its maximum on systems without /proc."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    return pages * resource.getpagesize() / 1e6
 
 
 class State:
-    """What all parts came to, in a file of JSON lines; a line that was torn off is taken away."""
+    """Readings of all parts, in a file of JSON lines; a torn last line is dropped."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         text = path.read_bytes() if path.exists() else b""
-        whole = text[: text.rfind(b"\n") + 1]
-        if whole != text:
-            path.write_bytes(whole)
+        path.write_bytes(whole := text[: text.rfind(b"\n") + 1])
         self.lines: list[dict[str, Any]] = [json.loads(line) for line in whole.splitlines()]
 
-    def add(self, line: Mapping[str, Any]) -> None:
-        """Add a line, and have it on disk."""
-        self.lines.append({**line})
+    def add(self, line: dict[str, Any]) -> None:
+        """Add a line, and sync it to the disk."""
+        self.lines.append(line)
         with self.path.open("ab") as file:
             file.write(json.dumps(line).encode() + b"\n")
             file.flush()
             os.fsync(file.fileno())
 
-    def of(self, part: str) -> list[dict[str, Any]]:
-        """Return all lines of a part."""
-        return [line for line in self.lines if line.get("part") == part]
-
-    def last(self, part: str) -> dict[str, Any]:
-        """Return what a part came to, without the errors that ended it."""
-        return next((line for line in reversed(self.of(part)) if "done" in line), {})
-
-    @property
-    def run(self) -> dict[str, Any]:
-        """What the command was last started with."""
-        return next(line for line in reversed(self.lines) if "run" in line)
+    def readings(self, part: str) -> list[dict[str, Any]]:
+        return [line for line in self.lines if line.get("part") == part and "done" in line]
 
 
-class Work:
-    """One part at work: it notes what it comes to, and tells how far it is.
-
-    Args:
-        state: where that is noted.
-        part: its name.
-        minutes: after which it has to stop; None for never.
-    """
-
-    def __init__(self, state: State, part: str, minutes: float | None) -> None:
-        self.so_far = state.last(part)
+class Soak:
+    def __init__(self, state: State, part: str, arguments: argparse.Namespace) -> None:
+        operator, mode = part.split()
+        self._under = UNDER.get(operator) or Under(gallery()[operator].open_operator)
+        blocks = self._under.blocks
+        retry = Retry(max_attempts=3, initial=0.001, jitter=0.5, seed=7)
+        limits = (16, 10) if blocks else (100, 60)
+        self._config = OperatorConfig(mode, *limits, retry, max_held=100)  # type: ignore[arg-type]
         self._state, self._part = state, part
-        self._began = self._told = time.monotonic()
-        self._most = float("inf") if minutes is None else 60 * minutes
+        self._so_far: dict[str, Any] = (state.readings(part) or [{}])[-1]
+        self._checker = Checker(mode, blocks=blocks, counted=self._so_far)
+        self._records, self._every = arguments.records, arguments.every
+        self._most = float("inf") if arguments.minutes is None else 60 * arguments.minutes
+        self._done, self._crashes = self._so_far.get("done", 0), self._so_far.get("crashes", 0)
+        stored = self._so_far.get("stored")
+        self._stored = None if stored is None else decode_snapshot(base64.b64decode(stored))
         self._process = f"{os.getpid()} {time.time():.0f}"
-        self._console = Console(stderr=True)
 
-    def note(self, reading: Mapping[str, Any]) -> bool:
-        """Note what has come of it so far; return whether it has to stop."""
-        taken = time.monotonic() - self._began
-        seconds = round(taken + self.so_far.get("seconds", 0), 1)
-        told = {"part": self._part, **reading, "seconds": seconds, "process": self._process}
-        self._state.add(told)
-        self.tick(reading["done"], reading["of"])
-        return taken > self._most
-
-    def tick(self, done: int, of: int) -> None:
-        """Tell the terminal how far it is, and the log once a minute."""
-        text = f"{self._part}: {done:,} of {of:,}"
-        if self._console.is_terminal:
-            self._console.print(f"{text}, {done / of:.1%}".ljust(72), end="\r", highlight=False)
-        if time.monotonic() >= self._told:
-            self._told = time.monotonic() + 60
-            now = dt.datetime.now().astimezone()
-            with self._state.path.with_suffix(".log").open("a", encoding="utf-8") as log:
-                log.write(f"{now:%Y-%m-%d %H:%M:%S} {text}\n")
-
-
-def do(part: str, work: Work, arguments: argparse.Namespace) -> None:
-    """Go on with a part until it is finished, or its time is over."""
-    if part == SPARK:
-        _in_spark(work, arguments.jobs, arguments.state.with_suffix(".spark").absolute())
-    elif part == VERDICTS:
-        _judged(work, arguments.seeds)
-    else:
-        it = Soaked(part, work.so_far, arguments.records, arguments.every)
-        it.run(work.note, lambda done: work.tick(done, arguments.records))
-
-
-def _in_spark(work: Work, jobs: int, folder: Path) -> None:
-    import _soak_spark as spark  # Spark is needed for nothing else.
-
-    so_far = work.so_far
-    for number in range(so_far.get("done", 0), jobs):
-        work.tick(number, jobs)
-        counts = spark.killed(folder, number)
-        sums = {name: count + so_far.get(name, 0) for name, count in counts.items()}
-        so_far = {"done": number + 1, "of": jobs, "crashes": spark.KILLS * (number + 1), **sums}
-        is_over = work.note(so_far)
-        spark.sweep(folder)
-        if is_over:
+    def run(self) -> None:
+        if self._done == self._records:
             return
 
+        async def main(_: object) -> None:
+            began, before = time.monotonic(), in_use()
+            while self._done < self._records and time.monotonic() - began <= self._most:
+                await self._until_crash()
+                over = [now - was for now, was in zip(in_use(before[1]), before, strict=True)]
+                seconds = time.monotonic() - began + self._so_far.get("seconds", 0)
+                self._state.add(self._reading(over, round(seconds, 1)))
 
-def _judged(work: Work, seeds: int) -> None:
-    wrong = work.so_far.get("wrong", 0)
-    for seed in range(work.so_far.get("done", 0), seeds):
-        work.tick(seed, seeds)
-        backend = JUDGED[seed % len(JUDGED)]
-        command = ["-m", "asyncwait", "verify", backend, "--full", "--jobs", "1"]
-        done = subprocess.run(
-            [sys.executable, *command, "--seed", str(seed)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        wrong += bool(done.returncode)
-        told = {"told": (done.stdout + done.stderr)[-4_000:]} if done.returncode else {}
-        if work.note({"done": seed + 1, "of": seeds, "wrong": wrong, **told}):
-            return
+        if self._under.blocks:  # Threads need the real clock.
+            anyio.run(main, None)
+        else:
+            run_virtual(main, self._under.loop)
+
+    def _reading(self, over: list[int], seconds: float) -> dict[str, Any]:
+        packed = None if self._stored is None else encode_snapshot(self._stored)
+        return {
+            "part": self._part,
+            "done": self._done,
+            "of": self._records,
+            "crashes": self._crashes,
+            **self._checker.counted,
+            "left": over,
+            "memory": memory(),
+            "stored": packed and base64.b64encode(packed).decode(),
+            "seconds": seconds,
+            "process": self._process,
+        }
+
+    async def _until_crash(self) -> None:
+        """Restore, and run to a snapshot; leave with calls in flight, as a crash does."""
+        blocks, checker = self._under.blocks, self._checker
+        checker.due = set(() if self._stored is None else in_flight(self._stored))
+        fn = Blocking(blocks=True) if blocks else Awaited(blocks=False)
+        source = elements(self._done, self._records, checker)
+        at = min(self._done + self._every, self._records)
+        async with self._under.operator(self._config, fn, source, self._stored) as results:
+            async for element in results:
+                if isinstance(element, Record):
+                    checker.out(element.value)
+                elif isinstance(element, Watermark):
+                    checker.passed(element.timestamp)
+                elif isinstance(element, Snapshot):
+                    checker.stored(element.checkpoint_id, stored := in_flight(element))
+                    if at <= element.checkpoint_id < self._records:
+                        self._done, self._stored = element.checkpoint_id, element
+                        self._crashes += 1
+                        checker.due = set(stored)
+                        break
+            else:
+                checker.counted["lost"] += len(checker.due)
+                self._done, self._stored = self._records, None
+                return
+            for _ in range(UNCOUNTED):
+                await anext(results, None)
 
 
-def row(lines: list[dict[str, Any]]) -> list[str]:
-    """Return what a part came to, in words."""
-    notes = [line for line in lines if "done" in line]
-    last = notes[-1]
-    counts = [last.get(name) for name in Checker.COUNTS]
-    over = [max(each) for each in zip(*(line["left"] for line in notes if "left" in line))]  # noqa: B905
-    memory = _memory(notes)
-    is_bad = any(counts) or any(each > 0 for each in over) or memory.endswith("grows")
-    is_whole = last["done"] == last["of"]
-    error = lines[-1].get("error")
-    verdict = "broken" if is_bad else "held" if is_whole else "held so far"
-    return [
-        last["part"],
-        f"{last['done']:,}",
-        f"{last['of']:,}",
-        f"{last.get('crashes', '')}",
-        *("" if count is None else f"{count}" for count in counts),
-        ", ".join(map(str, over)),
-        memory,
-        f"{last['seconds'] / 60:.1f}",
-        verdict if error is None else f"{verdict}; ended by {error}",
-    ]
+def flat(megabytes: list[float]) -> str:
+    """Judge memory: the last quarter's median may exceed the first's by 5 %, or by 5 MB."""
+    warm = megabytes[-(-len(megabytes) // 10) :]
+    if len(warm) < 8:
+        return "too few readings"
+    quarter = len(warm) // 4
+    first, last = (statistics.median(each) for each in (warm[:quarter], warm[-quarter:]))
+    grows = last - first > max(5.0, first / 20)
+    return f"{first:.1f} to {last:.1f} MB, {'grows' if grows else 'flat'}"
 
 
-def _memory(notes: list[dict[str, Any]]) -> str:
-    """Judge the process that has most readings: another one begins with less."""
+HEAD = ("part", "done", "of", "crashes", *Checker.COUNTS, "left over", "memory", "minutes",
+        "verdict")  # fmt: skip
+
+
+def row(readings: list[dict[str, Any]]) -> list[str]:
+    last = readings[-1]
+    over = [max(each) for each in zip(*(line["left"] for line in readings), strict=True)]
     by_process: dict[str, list[float]] = {}
-    for line in notes:
-        if "memory" in line:
-            by_process.setdefault(line["process"], []).append(line["memory"])
-    return flat(max(by_process.values(), key=len)) if by_process else ""
+    for line in readings:
+        by_process.setdefault(line["process"], []).append(line["memory"])
+    used = flat(max(by_process.values(), key=len))
+    counts = [last[name] for name in Checker.COUNTS]
+    is_bad = any(counts) or any(each > 0 for each in over) or used.endswith("grows")
+    held = "held" if last["done"] == last["of"] else "held so far"
+    numbers = (f"{last[name]:,}" for name in ("done", "of", "crashes"))
+    left, minutes = ", ".join(map(str, over)), f"{last['seconds'] / 60:.1f}"
+    verdict = "broken" if is_bad else held
+    return [last["part"], *numbers, *map(str, counts), left, used, minutes, verdict]
 
 
-def _ahead(last: Mapping[str, Any]) -> float:
-    """Return how many seconds a part needs yet, at the pace that it had."""
-    return float(last["seconds"] / last["done"] * (last["of"] - last["done"]))
+def errors(state: State, names: list[str]) -> Iterator[str]:
+    """Yield each part that an error has ended since its last reading."""
+    for name in names:
+        last = next((each for each in reversed(state.lines) if each.get("part") == name), {})
+        if "error" in last:
+            yield f"{name} was ended by {last['error']}"
 
 
 def report(state: State, page: Path | None, names: list[str]) -> int:
     """Print the table, write the page, and return the exit code."""
-    begun = [name for name in names if state.last(name) or state.of(name)]
-    rows = [row(state.of(name)) for name in begun if state.last(name)]
-    Console().print(shown(HEAD, rows))
+    rows = [row(found) for name in names if (found := state.readings(name))]
+    console = Console()
+    console.print(shown(HEAD, rows), *errors(state, names), sep="\n")
     finished = sum(each[1] == each[2] for each in rows)
     if page:
-        missing = ", ".join(f"`{name}`" for name in names if not state.last(name))
-        hours = sum(_ahead(state.last(each[0])) for each in rows) / 3600
-        told = {
-            **state.run,
-            "finished": finished,
-            "parts": len(names),
-            "judged": len(JUDGED),
-            "hours": hours,
-            "rest": f" Not begun are {missing}." if missing else "",
-            # Somebody has written that down, once it was mended and run again.
-            "found": "".join(f"\n{line['found']}\n" for line in state.lines if "found" in line),
-        }
-        write(page, PAGE.format(**told), (HEAD, rows))
-    if any("broken" in each[-1] for each in rows):
+        missing = ", ".join(f"`{name}`" for name in names if not state.readings(name))
+        rest = f" Not begun are {missing}." if missing else ""
+        run = next(line for line in reversed(state.lines) if "run" in line)
+        text = PAGE.format(**run, finished=finished, parts=len(names), rest=rest)
+        write(page, text, (HEAD, rows))
+    if any(each[-1] == "broken" for each in rows):
         return 1
-    return 0 if finished == len(names) and not any("ended by" in each[-1] for each in rows) else 3
-
-
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("state", type=Path, help="a file, which is made or continued")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--records", type=int, default=10_000_000, help="for each operator")
-    parser.add_argument("--every", type=int, default=100_000, help="records between two crashes")
-    parser.add_argument("--seeds", type=int, default=100, help="of verdicts")
-    parser.add_argument("--jobs", type=int, default=50, help="of Spark, each killed three times")
-    parser.add_argument("--minutes", type=float, help="for each part, for now; 0: only report")
-    parser.add_argument("--page", type=Path, help="a file for what came of it, in Markdown")
-    parser.add_argument("--next", type=int, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    return 0 if finished == len(names) else 3
 
 
 def main() -> NoReturn:
-    """Do the next part, and begin anew with the one behind it."""
-    arguments = _arguments()
-    state, names = State(arguments.state), arguments.parts or [*PARTS]
-    number = arguments.next or 0
-    if arguments.next is None and arguments.minutes != 0:
-        state.add(
-            {
-                "run": f"{dt.datetime.now().astimezone():%Y-%m-%d}",
-                "machine": machine(),
-                "version": version("asyncwait"),
-                "every": arguments.every,
-            }
-        )
-    if number == len(names) or arguments.minutes == 0:
+    """Run the next part, and start again with the part behind it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("state", type=Path, help="a file, which is made or continued")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    parser.add_argument("--records", type=int, default=10_000_000, help="for each part")
+    parser.add_argument("--every", type=int, default=100_000, help="records between two crashes")
+    parser.add_argument("--minutes", type=float, help="for each part; 0: only report")
+    parser.add_argument("--page", type=Path, help="a file for the results in Markdown")
+    parser.add_argument("--next", type=int, default=0, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    state, names = State(arguments.state), arguments.parts or PARTS
+    if arguments.next == len(names) or arguments.minutes == 0:
         sys.exit(report(state, arguments.page, names))
-    work = Work(state, names[number], arguments.minutes)
+    if arguments.next == 0:
+        day = f"{dt.datetime.now().astimezone():%Y-%m-%d}"
+        about = {"machine": machine(), "version": version("asyncwait"), "every": arguments.every}
+        state.add({"run": day, **about})
+    part = names[arguments.next]
     try:
-        do(names[number], work, arguments)
+        Soak(state, part, arguments).run()
     except Exception as error:
-        state.add({"part": names[number], "error": f"{type(error).__name__}: {error}"[:500]})
-    # The same process with a new memory: so whoever kills the command kills the part.
+        state.add({"part": part, "error": f"{type(error).__name__}: {error}"[:500]})
+    # The same process with new memory: a signal that ends the command ends the part, too.
     command = [each for each in sys.argv if not each.startswith("--next")]
-    os.execv(sys.executable, [sys.executable, *command, f"--next={number + 1}"])  # noqa: S606 - no shell is needed
+    os.execv(sys.executable, [sys.executable, *command, f"--next={arguments.next + 1}"])  # noqa: S606 - no shell is needed
 
 
 if __name__ == "__main__":

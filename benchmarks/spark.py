@@ -1,16 +1,15 @@
-"""What a row costs on Spark: `ordered_wait` on a DataFrame beside what people write by hand.
+"""Cost of a row on Spark: `ordered_wait` on a DataFrame beside code that people write by hand.
 
     python benchmarks/spark.py [--runs 3] [--json FILE] [--plot FILE --page FILE]
 
-All in one session of an embedded Spark with two partitions, 100 calls at a time in each; what was
-started first is run once before anything is measured.
+All in one session of an embedded Spark with two partitions, 100 calls at a time in each; a short
+run of each flow comes before the measured run.
 """
 
 import argparse
 import gc
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -34,8 +33,8 @@ each; {machine}.
 
 0 ms: the call returns at once; 5 ms: it takes that long; tail: 20 ms, and one in a hundred twenty
 times as long. Each row has a payload of 100 B beside it, or 1 kB. By hand it is a window of tasks
-over the partition, narrow or wide (400 rows, or 4,000), of rows or of the one column that the
-function needs, gathered batches, or a pool of threads.
+over the partition, narrow or wide (400 rows, or 4,000), gathered batches,
+or a pool of threads.
 
 ![What rows cost]({picture})
 """
@@ -47,13 +46,13 @@ TAILED = 0.02 * (0.99 + 0.01 * 20)
 
 
 def share(flow: str, seconds: float) -> Callable[[Seconds], float]:
-    """Return how near a flow comes to what so many calls at a time could do at best."""
+    """Return the share of the bound that so many calls at a time set."""
     bound = FLOWS[flow].count * seconds / (CAPACITY * PARTITIONS)
     return lambda took: bound / took[flow]
 
 
 def over(flow: str, *others: str) -> Callable[[Seconds], float]:
-    """Return how many times as many rows a flow does in a second as the best of others."""
+    """Return the speed of a flow over the best of others."""
     return lambda took: min(took[each] for each in others) / took[flow]
 
 
@@ -72,11 +71,6 @@ ROWS: tuple[tuple[str, Callable[[Seconds], float], str], ...] = (
     ),
     ("no latency, over no function", over("ordered, 0 ms", "no function"), ">= 0.60 (0.75)"),
     (
-        "no latency, one column, over a window by hand of it",
-        over("ordered of one column, 0 ms", "window of one column, 0 ms"),
-        ">= 0.8 (1.0)",
-    ),
-    (
         "1 kB carried along, cost over 100 B",
         lambda took: took["ordered, 5 ms, 1 kB"] / took["ordered, 5 ms"],
         "<= 1.15 (1.05)",
@@ -93,15 +87,14 @@ ROWS: tuple[tuple[str, Callable[[Seconds], float], str], ...] = (
         "< 1.05 (1.00)",
     ),
 )
-"""Figures, how they are computed, what they must be, and ought to be."""
+"""Figures, their functions, and their goals."""
 
 
 FIRST = ("window, 5 ms", "ordered, 5 ms")
-"""Flows of which it is measured when the first row comes."""
+"""Flows whose first row is timed."""
 
 
-def main() -> int:
-    """Measure, print, and write what was asked for."""
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=3, help="rounds; the median counts")
     parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
@@ -113,42 +106,37 @@ def main() -> int:
     session.range(1).count()
     rounds = [_round(session, f"round {n + 1}") for n in range(arguments.runs)]
     took = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    costs = {name: took[name] / flow.count * 1e6 for name, flow in FLOWS.items()}
     figures = [
         (name, f"{statistics.median(figure(each) for each in rounds):.2f}", goal)
         for name, figure, goal in ROWS
     ]
-    costs = {name: took[name] / flow.count * 1e6 for name, flow in FLOWS.items()}
-    speeds = [(name, f"{costs[name]:.1f}", f"{1e6 / costs[name]:,.0f}") for name in FLOWS]
-    console = Console()
+    speeds = [(name, f"{cost:.1f}", f"{1e6 / cost:,.0f}") for name, cost in costs.items()]
     tables = (
         (("figure", "is", "must (aim)"), figures),
         (("flow", "us a row", "rows/s"), speeds),
     )
-    for table in reversed(tables):
-        console.print(shown(*table))
+    Console().print(*(shown(*table) for table in reversed(tables)), sep="\n")
     if arguments.json:
         lines = [json.dumps({"machine": machine(), "seconds": each}) for each in rounds]
         arguments.json.write_text("\n".join(lines) + "\n")
     if arguments.plot:
         draw(costs, arguments.plot, ("ordered", "unordered"))
     if arguments.page:
-        told = PAGE.format(machine=machine(), picture=arguments.plot.name)
-        write(arguments.page, told, *tables)
-    return 0
+        about = PAGE.format(machine=machine(), picture=arguments.plot.name)
+        write(arguments.page, about, *tables)
 
 
 def _round(session: SparkSession, title: str) -> dict[str, float]:
-    weighed = {
-        f"MB at most, {count:,} rows": _most_memory(session, count) for count in (10**5, 10**6)
-    }
-    took = weighed | {
-        name: _seconds(session, flow) for name, flow in track(FLOWS.items(), title, transient=True)
-    }
-    return took | {f"{name}: first row": _first(session, FLOWS[name]) for name in FIRST}
+    sizes = (10**5, 10**6)
+    found = {f"MB at most, {count:,} rows": _most_memory(session, count) for count in sizes}
+    for name, flow in track(FLOWS.items(), title, transient=True):
+        found[name] = _seconds(session, flow)
+    return found | {f"{name}: first row": _first(session, FLOWS[name]) for name in FIRST}
 
 
 def _seconds(session: SparkSession, flow: Flow) -> float:
-    """Return how long the rows take; a short run goes before, for what is done once."""
+    """Return the seconds of a flow; a short run goes before, for what is done once."""
     for count in (flow.count // 50, flow.count):
         df = flow.enrich(rows(session, count, flow.payload))
         gc.collect()
@@ -158,7 +146,7 @@ def _seconds(session: SparkSession, flow: Flow) -> float:
 
 
 def _first(session: SparkSession, flow: Flow) -> float:
-    """Return how many seconds pass before Spark has the first row of an action."""
+    """Return the seconds until Spark has the first row of an action."""
     df = flow.enrich(rows(session, flow.count, flow.payload))
     began = time.time()  # the workers' clock, too
     seen = df.mapInArrow(_spark_flows.first_seen, "at double").collect()
@@ -166,7 +154,7 @@ def _first(session: SparkSession, flow: Flow) -> float:
 
 
 def _most_memory(session: SparkSession, count: int) -> float:
-    """Return how many megabytes a worker had in use at most, for so many rows in all."""
+    """Return the peak memory of a worker in MB, for so many rows in all."""
     with tempfile.TemporaryDirectory() as folder:
         df = ordered_wait(rows(session, count), Weighed(folder), "answer long")
         df.write.format("noop").mode("overwrite").save()
@@ -174,4 +162,4 @@ def _most_memory(session: SparkSession, count: int) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

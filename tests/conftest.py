@@ -50,7 +50,10 @@ def pytest_report_header() -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    line = "sampled(one_in): one in so many cases is played, or as many as the test itself draws"
+    line = (
+        "sampled(one_in, of): one in so many cases of the test, or of all tests with the same `of`,"
+        " is played, or as many as the test itself draws"
+    )
     config.addinivalue_line("markers", line)
 
 
@@ -59,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         marker = item.get_closest_marker("sampled")
         if marker is not None and marker.args:
-            of = item.nodeid.partition("[")[0]
+            of = marker.kwargs.get("of") or item.nodeid.partition("[")[0]
             cases.setdefault((of, marker.args[0]), []).append(item)
     drawn = {item for (of, one_in), all_ in cases.items() for item in sample.some(all_, one_in, of)}
     left_out = [item for all_ in cases.values() for item in all_ if item not in drawn]

@@ -1,21 +1,35 @@
-"""Hooks of MkDocs, which bring in pages from elsewhere and generated pages."""
+"""Hooks of MkDocs: pages from elsewhere, generated pages, pages of code, and the menu."""
 
+import ast
+import json
+import posixpath
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
 
-from chapters import EVIDENCE, RELATED, decorated, rule_link
-from evidence_pages import example_pages, fault_pages
-from links import code_linked, outside_code, relative, relinked
+from chapters import (
+    EVIDENCE,
+    RELATED,
+    capabilities_page,
+    chapter_of,
+    contract_page,
+    decorated,
+    example_pages,
+    fault_pages,
+    folder_of,
+    rule_link,
+    rules_page,
+)
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from nav import menu
-from source_pages import source_pages
-from tables import capabilities_page, contract_page, rules_page
-from where import ELSEWHERE, ROOT
+from where import ELSEWHERE, ROOT, code_linked, outside_code, relative, relinked, source_uri
 
 from asyncwait.conformance.upstream import upstream_page
+from asyncwait.spec.rules import areas
 from asyncwait.spec.rules._contract import contract_page as sentences_page
 
 CHAPTER = re.compile(r"spec/((mailbox/|carry/|hedge/)?\d\d-\w+)\.md")
@@ -30,13 +44,13 @@ NAME = re.compile(r"`([a-z0-9-]+)`")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Put the menu in."""
+    """Add the menu."""
     config.nav = menu()
     return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add what stands elsewhere and what is generated, before anything is read."""
+    """Add pages from elsewhere and generated pages, before MkDocs reads any page."""
     by_hand = [file.src_uri for file in files.documentation_pages()]
     for path, uri in ELSEWHERE.items():
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
@@ -53,26 +67,21 @@ def _code_behind(files: Files, uri: str) -> Iterator[str]:
     yield from code_linked(file.content_string, uri)
 
 
-def peer_pages() -> Iterator[tuple[str, str]]:
-    """Yield the pages on peers: their folder holds what was measured, and plays it again."""
-    sys.path.append(str(ROOT / "examples" / "peers"))
-    from peer_pages import pages
-
-    yield from pages()
-
-
 def _generated() -> Iterator[tuple[str, str]]:
+    sys.path.append(str(ROOT / "examples" / "peers"))
+    from peer_pages import pages  # Their folder has the measurements, and plays them again.
+
     yield "spec/rules.md", rules_page("spec/rules.md")
     yield "capabilities.md", capabilities_page("capabilities.md")
     yield "contract.md", contract_page()
     yield from TABLES_BUILT.items()
-    yield from peer_pages()
+    yield from pages()
     yield from example_pages()
     yield from fault_pages()
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Change what stands otherwise in the repository: links, and what belongs to rules."""
+    """Change links for the site, and add their evidence to rules."""
     uri = page.file.src_uri
     if page.file.generated_by is not None and not _has_links_of_the_repository(uri):
         return markdown
@@ -99,3 +108,168 @@ def _row(line: str, uri: str) -> str:
         cells[RULES_AT] = outside_code(cells[RULES_AT], lambda part: RULE.sub(rule, part))
         cells[RULES_AT + 1 :] = [NAME.sub(evidence, cell) for cell in cells[RULES_AT + 1 :]]
     return "|".join(cells)
+
+
+DOCS = ROOT / "docs"
+
+
+def menu() -> list[Any]:
+    """Return the menu in MkDocs' form; pages without a place come last."""
+    places = _places()
+    by_hand = [path.relative_to(DOCS).as_posix() for path in sorted(DOCS.rglob("*.md"))]
+    others = [page for page in by_hand if page not in _pages_in(places)]
+    return [*places, {"More": others}] if others else places
+
+
+def _pages_in(place: Any) -> Iterator[str]:
+    if isinstance(place, str):
+        yield place
+    else:
+        inside = place.values() if isinstance(place, dict) else place
+        yield from chain.from_iterable(map(_pages_in, inside))
+
+
+def _places() -> list[Any]:
+    return [
+        {"Home": "index.md"},
+        {"Tutorials": _TUTORIALS},
+        {"Guides": _GUIDES},
+        {"Specification": _specification()},
+        {"Evidence": _evidence()},
+        {"Protocol": [{"JSON lines": "protocol/json-lines.md"}, {"How judging works": _JUDGING}]},
+        {"Design": _DESIGN},
+        {"Flink": _FLINK},
+        {"Project": _PROJECT},
+    ]
+
+
+_TUTORIALS = [
+    "tutorials/gate.md",
+    "tutorials/stream.md",
+    "tutorials/dataframe.md",
+    "your-loop.md",
+]
+_GUIDES = [
+    "which-operator.md",
+    "operators.md",
+    "lookup.md",
+    {"DataFrames": ["spark.md", "spark-figures.md"]},
+    {"Streams": ["streams.md", "streams-figures.md"]},
+    "gating.md",
+    "expected-failures.md",
+    "reports.md",
+    "other-languages.md",
+    "mailbox.md",
+]
+_JUDGING = ["judging.md", {"Step by step": "judging-steps.md"}]
+_DESIGN = [
+    "pool.md",
+    "figures.md",
+    "figures-by-python.md",
+    "growth.md",
+    "jobs.md",
+    "threads.md",
+    "emitter.md",
+    "soak.md",
+]
+_PROJECT = ["stability.md", "security.md", "tour.md", "developing.md", "changelog.md"]
+_FLINK = ["flink.md", "flink-defects.md", "spec/departures.md", "spec/sources.md", "upstream.md"]
+
+
+def _specification() -> list[Any]:
+    chapters = [{area.title: chapter_of(f"{area.id}-1")} for area in areas().values()]
+    mailbox = ["spec/mailbox/01-mailbox.md", "spec/mailbox/sources.md"]
+    return [
+        {"Introduction": "spec/00-introduction.md"},
+        "pictures.md",
+        {"All rules": "spec/rules.md"},
+        {"Chapters": chapters},
+        {"The contract": ["contract.md", {"Sentence by sentence": "spec/contract.md"}]},
+        {"Capabilities": "capabilities.md"},
+        {"The task mailbox": mailbox},
+        {"Carried calls": chapter_of("CARRY-1")},
+    ]
+
+
+def _peers() -> list[str]:
+    measured = (ROOT / "examples/peers/measured.json").read_text(encoding="utf-8")
+    return [each["name"] for each in json.loads(measured)]
+
+
+def _evidence() -> list[Any]:
+    folders = {area.title: area.folder for area in areas().values()}
+    folders["The task mailbox"] = folder_of("MBX-1")
+    faulty = {**folders, "Carried calls": folder_of("CARRY-1")}
+    return [
+        {"The gallery": "faults/index.md"},
+        {"Bugs that operators have had": "bugs.md"},
+        {"The matrix": ["peers.md", *(f"peers/{name}.md" for name in _peers())]},
+        {"Faulty operators": [{title: f"faults/{name}.md"} for title, name in faulty.items()]},
+        {"Examples": [{title: f"spec/examples/{name}.md"} for title, name in folders.items()]},
+    ]
+
+
+APART = """\
+---
+search:
+  exclude: true
+---
+"""
+CODE = (".go", ".js", ".py")
+LANGUAGES = {
+    ".go": "go",
+    ".py": "python",
+    ".js": "javascript",
+    ".toml": "toml",
+    ".json": "json",
+    ".md": "markdown",
+}
+_NOT_OURS = (".", "__py", "node_modules")
+
+
+def source_pages(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield a page for each file and each folder, also inside a folder.
+
+    Args:
+        paths: from the root of the repository.
+    """
+    todo, done = [*paths], set[str]()
+    while todo:
+        path = todo.pop()
+        if path in done:
+            continue
+        done.add(path)
+        if (ROOT / path).is_dir():
+            inside = [posixpath.join(path, each.name) for each in _shown(ROOT / path)]
+            todo += inside
+            yield source_uri(path), "".join(_folder(path, inside))
+        else:
+            yield source_uri(path), "".join(_file(path))
+
+
+def _shown(folder: Path) -> list[Path]:
+    """Return code, and folders of code."""
+    found = [each for each in folder.iterdir() if not each.name.startswith(_NOT_OURS)]
+    return sorted(each for each in found if each.suffix in CODE or (each.is_dir() and _shown(each)))
+
+
+def _folder(path: str, inside: list[str]) -> Iterator[str]:
+    yield f"{APART}\n# `{path}`\n\n| | |\n|---|---|\n"
+    for each in inside:
+        link = relative(source_uri(each), source_uri(path))
+        yield f"| [`{posixpath.basename(each)}`]({link}) | {_sentence(ROOT / each)} |\n"
+
+
+def _file(path: str) -> Iterator[str]:
+    file = ROOT / path
+    text = file.read_text(encoding="utf-8").rstrip()
+    yield f"{APART}\n# `{path}`\n\n````{LANGUAGES.get(file.suffix, 'text')}\n{text}\n````\n"
+
+
+def _sentence(path: Path) -> str:
+    """Return the first paragraph of a module's docstring, in one line."""
+    file = path / "__init__.py" if path.is_dir() else path
+    if file.suffix != ".py" or not file.exists():
+        return ""
+    said = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return " ".join(said.partition("\n\n")[0].split()).replace("|", "\\|")

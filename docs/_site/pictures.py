@@ -34,14 +34,14 @@ PICTURES: Mapping[str, Scenario] = {
 
 
 def picture(name: str) -> str:
-    """Return what is in the file of a picture."""
+    """Return the content of a picture's file."""
     scenario = PICTURES[name]
     drawn = draw_svg(scenario, play(open_operator, scenario, "asyncio"), title=name)
     return f"{drawn}\n"
 
 
 def main() -> None:
-    """Write all of them."""
+    """Write all pictures."""
     FOLDER.mkdir(exist_ok=True)
     for name in PICTURES:
         (FOLDER / f"{name}.svg").write_text(picture(name), encoding="utf-8", newline="\n")

@@ -1,6 +1,6 @@
-"""The stream, in a process of its own that may be killed at any time; `killing.py` starts it.
+"""The stream, in a process of its own, which `run.py` starts and kills.
 
-What one writes for a stream of one's own is `scored`.
+`scored` is the code that one writes for a stream of one's own.
 """
 
 import os
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from asyncwait.backends.services import transient
 from asyncwait.backends.spark import Carry, embedded_spark, ordered_wait
 from asyncwait.spec import Retry
 
 LANES = 4
-"""Of which each has its order; two threads of Spark for each of two cores wait, mostly."""
+"""Each lane has its order; two threads of Spark for each of two cores mostly wait."""
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": str(LANES),
@@ -27,7 +27,7 @@ SETTINGS = {
 }
 
 LEASE = 300
-"""Seconds that calls go on while nobody is there: longer than a start takes on a busy machine."""
+"""Seconds that calls go on without a driver: longer than a start takes on a busy machine."""
 
 
 class Score:
@@ -41,7 +41,7 @@ class Score:
         self._url = url
 
     async def open(self) -> None:
-        """Make the client. What bounds its calls is the operator."""
+        """Make the client; the operator limits its calls."""
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
         self._client = httpx.AsyncClient(
             base_url=self._url, limits=limits, timeout=httpx.Timeout(None), trust_env=False
@@ -65,17 +65,12 @@ def scored(payments: DataFrame, url: str, *, carried: bool) -> DataFrame:
     return ordered_wait(payments, Score(url), "score double", retry=retry, carry=carry)
 
 
-def session() -> SparkSession:
-    """Return a Spark session for streams."""
-    made = embedded_spark(f"local[{LANES}]").session
-    for name, value in SETTINGS.items():
-        made.conf.set(name, value)
-    return made
-
-
 def run(folder: Path, url: str, *, carried: bool) -> int:
-    """Run the stream until a file says stop, or whoever has started it is gone."""
-    payments = session().readStream.schema("id long, account long, at double")
+    """Run the stream until a file stops it, or its parent has ended."""
+    session = embedded_spark(f"local[{LANES}]").session
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    payments = session.readStream.schema("id long, account long, at double")
     out = scored(payments.json(str(folder / "in")), url, carried=carried)
     writer = out.writeStream.format("parquet").option("path", str(folder / "out"))
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))

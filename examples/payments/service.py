@@ -1,4 +1,4 @@
-"""A service that scores payments, and bills each answer: most are fast, some slow, some errors."""
+"""A service that scores payments and bills each answer: most are fast, some slow, some errors."""
 
 import json
 import threading
@@ -11,10 +11,10 @@ from random import Random
 from typing import NamedTuple
 
 FAST, SLOW, OFTEN = 0.05, 5.0, 100
-"""Seconds that a call takes, and for one payment in so many."""
+"""Seconds of a fast and a slow call; one payment in so many is slow."""
 
 FAILING = 0.03
-"""The share of calls that are answered by an error (500), which costs nothing."""
+"""Share of calls that end with an error (500), which costs nothing."""
 
 
 class Call(NamedTuple):
@@ -27,24 +27,24 @@ class Call(NamedTuple):
 
 
 def is_slow(payment: int) -> bool:
-    """Say whether the score of a payment takes long."""
+    """Return whether the score of a payment takes long."""
     return payment % OFTEN == OFTEN // 4
 
 
 def fails(payment: int, attempt: int) -> bool:
-    """Say whether an attempt, the first of which is 1, is answered by an error."""
+    """Return whether an attempt, the first of which is 1, ends with an error."""
     return Random(f"{payment}, {attempt}").random() < FAILING
 
 
 def score(payment: int) -> float:
-    """Return the score of a payment: anything between 0 and 1, and always the same."""
+    """Return the score of a payment, between 0 and 1."""
     return Random(payment).randrange(1_000) / 1_000
 
 
 class Service(ThreadingHTTPServer):
     """Answers `GET /score/PAYMENT`, and keeps a log.
 
-    A score that has been worked out is billed, whether or not somebody still waits for it.
+    It bills each score that it has computed, even if the client has gone.
     """
 
     daemon_threads = True
@@ -65,12 +65,12 @@ class _Answering(BaseHTTPRequestHandler):
     server: Service
 
     def handle(self) -> None:
-        """Answer calls until the client has gone, however it went."""
+        """Answer calls until the client has gone."""
         with suppress(ConnectionError):
             super().handle()
 
     def do_GET(self) -> None:
-        """Answer a call when it is time."""
+        """Answer a call after its seconds."""
         service, payment, began = self.server, int(self.path.rpartition("/")[2]), time.time()
         with service.lock:
             service.attempts[payment] += 1

@@ -16,23 +16,20 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from itertools import chain
 from pathlib import Path
 
-from measured import Measured, all_measured, changes, hush, write
-from msgspec.structs import replace
-from peers import Peer
-from rows import ROWS
+from measured import Measured, all_measured, hush, write
+from peers import ROWS, Peer
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
 from smallest_failures import drawn, search
 
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import Case, Failure, Verdict, failures_of
+from asyncwait.conformance.verifying import Coverage, verify
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
@@ -111,7 +108,6 @@ def told_of(peer: Peer, verdict: Verdict, found: Mapping[str, Failure]) -> Measu
         drawn={}
         if peer.is_replayed
         else {rule: "\n".join(drawn(failure)) for rule, failure in found.items()},
-        changed=(),
     )
 
 
@@ -144,7 +140,7 @@ def broken_by(backend: Served, scenario: Scenario) -> Mapping[str, Failure]:
 
 
 def main(names: list[str]) -> None:
-    """Measure, and write it down with what has changed; say on standard error how far it is."""
+    """Measure, and write the file; print verdicts on standard error."""
     known = [row.name for row in ROWS]
     if unknown := sorted({*names} - {*known}):
         raise SystemExit(f"no row is named {', '.join(unknown)}: give some of {', '.join(known)}")
@@ -153,20 +149,10 @@ def main(names: list[str]) -> None:
     with ProcessPoolExecutor(1 if any(row.needs for row in there) else None) as pool:
         new = {each.name: each for each in pool.map(measure, there) if each is not None}
     before = {each.name: each for each in all_measured()}  # only now: another run may have ended
-    told = {
-        name: replace(each, changed=changes(before.get(name), each)) for name, each in new.items()
-    }
-    found = {**before, **told}
+    found = {**before, **new}
     write([found[row.name] for row in ROWS if row.name in found])
-    lines = [*chain.from_iterable(map(lines_of, told.values()))]
-    print(*(lines or ["nothing has changed"]), sep="\n")
     if len(new) < len(there):
         raise SystemExit("of some there is no verdict; their rows stay as they were")
-
-
-def lines_of(measured: Measured) -> Iterator[str]:
-    """Yield what has changed of one."""
-    yield from (f"{measured.name}: {change}" for change in measured.changed)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from peers import Peer
-from rows import ROWS
+from peers import ROWS, Peer
 
 from asyncwait.conformance.verdict import passed_of
 from asyncwait.spec.rules import rules
@@ -28,7 +27,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         causes: of a rule that fails, the one that explains it, if there is one.
         smallest: the smallest scenario that was found to break each rule, as JSON for a command.
         drawn: what happened in it, where only who has measured it can play it.
-        changed: what the run before had otherwise.
     """
 
     name: str
@@ -41,7 +39,6 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     causes: Mapping[str, str]
     smallest: Mapping[str, str]
     drawn: Mapping[str, str]
-    changed: Sequence[str]
 
     @property
     def peer(self) -> Peer:
@@ -82,14 +79,3 @@ def hush() -> None:
 def write(measured: Sequence[Measured]) -> None:
     """Write it down, one rule or scenario a line."""
     FILE.write_bytes(msgspec.json.format(msgspec.json.encode(measured), indent=1) + b"\n")
-
-
-def changes(before: Measured | None, now: Measured) -> list[str]:
-    """Return what is otherwise than it was: the version, and what the suite says of rules."""
-    if before is None:
-        return ["measured for the first time"]
-    told = [] if before.version == now.version else [f"version {before.version} -> {now.version}"]
-    for rule in rules():
-        was, is_now = (each.status.get(rule, "not-applicable") for each in (before, now))
-        told += [] if was == is_now else [f"{rule} {was} -> {is_now}"]
-    return told

@@ -6,17 +6,16 @@ from itertools import groupby
 from pathlib import Path
 
 from measured import Measured, all_measured, hush
-from peer_reports import reports_of
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
-from flink_runs import run_of
+from flink_defects import run_of
 from smallest_failures import drawn
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import scenarios_from_json
+from asyncwait.spec.texts import counted
 
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")
 CHAPTERS = "spec/asyncwait/spec/rules"
@@ -57,10 +56,6 @@ def overview(all_measured: list[Measured]) -> Iterator[str]:
     before, heading, after = INTRODUCTION.partition("## How it is measured")
     yield before
     yield from matrix(all_measured)
-    yield from ("", "## What has changed", "", "Since each was measured the time before:", "")
-    for each in all_measured:
-        told = "; ".join(each.changed) or "nothing"
-        yield f"* [{each.peer.title}](peers/{each.name}.md): {told}"
     yield from ("", heading + after)
 
 
@@ -103,7 +98,6 @@ def page(measured: Measured) -> Iterator[str]:
         yield from ("What it does otherwise by design:", "")
         yield from (f"* {each}" for each in otherwise)
         yield ""
-    yield from reports_of(measured, lambda rule: shown(measured, rule))
     for area in areas().values():
         yield from section(measured, area.id, area.folder, area.title)
 

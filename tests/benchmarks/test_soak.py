@@ -85,7 +85,7 @@ def test_a_part_that_fails_is_told_and_the_next_one_is_done(tmp_path: Path, star
 
 def test_memory_is_flat_where_it_is_the_same_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    from _soak_records import flat
+    from soak import flat
 
     assert flat([10.0, *[60.0, 61.0] * 20]).endswith("flat")
     assert flat([*itertools.accumulate([60.0, *[0.2] * 40])]).endswith("grows")

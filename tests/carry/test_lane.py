@@ -1,4 +1,4 @@
-"""A visit of a lane: what comes out, what is asked, and what the next batch finds."""
+"""A visit of a lane, and calls of a host for records that a visit has kept."""
 
 from collections.abc import Mapping
 
@@ -8,6 +8,7 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.carry import (
     Failed,
     Identity,
+    InFlight,
     LaneState,
     LaneStateUnreadable,
     Outcome,
@@ -18,7 +19,7 @@ from asyncwait.spec.carry import (
     decode_lane,
     encode_lane,
 )
-from asyncwait.toolkit import Lane
+from asyncwait.toolkit import CallTable, Lane
 
 A, B = (Row(letter, b"k") for letter in (b"a", b"b"))
 
@@ -66,3 +67,25 @@ def test_a_state_comes_back_from_its_bytes() -> None:
 def test_terms_that_mean_nothing_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidConfig, match=next(iter(wrong))):
         Terms("1", **wrong)  # type: ignore[arg-type]
+
+
+def item(name: str) -> InFlight:
+    return InFlight(Identity(name.encode(), 0, 0), name.encode(), b"k")
+
+
+def test_a_key_is_busy_with_a_call_that_a_visit_has_kept() -> None:
+    began: list[InFlight] = []
+
+    def start(_: str, __: str, item: InFlight) -> InFlight:
+        began.append(item)
+        return item
+
+    table = CallTable(start, lambda _: None)
+    terms = Terms("1", "key-ordered", 9)
+    first, second = item("a"), item("b")
+    table.answer(table.begin(Visit("l", terms, (first,))))
+    table.answer(table.begin(Visit("l", terms, (second,), (first.identity,))))
+    assert began == [first]
+
+    table.completed("l", "1", first.identity, first, b"")
+    assert began == [first, second]

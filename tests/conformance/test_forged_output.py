@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from forging import CANARY, assert_is_ours, forging
-from golden_verdicts import told
+from golden import verdict_report
 from markdown_it import MarkdownIt
 from msgspec import Struct, structs
 from rich.console import Console
@@ -23,7 +23,7 @@ from asyncwait.conformance._commands import _report
 from asyncwait.conformance.report._json_lines import readable
 from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
-from asyncwait.conformance.report.page import html_of
+from asyncwait.conformance.report._page import html_of
 from asyncwait.conformance.verdict import Cause
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import Rule
@@ -80,7 +80,7 @@ def forged(value: Any, texts: Texts) -> Any:
 
 @pytest.fixture(scope="module", params=range(3))
 def reports(request: pytest.FixtureRequest) -> report.Report:
-    return readable(forged(told(), forging(request.param)))  # type: ignore[no-any-return]
+    return readable(forged(verdict_report(), forging(request.param)))  # type: ignore[no-any-return]
 
 
 def test_no_line_of_a_report_on_the_terminal_is_forged(reports: report.Report) -> None:

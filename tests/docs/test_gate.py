@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import sample
 from outside import Folder
-from pages import Block, blocks_of, shows
-from walking import put_in_place, without_figures
+from pages import Block, blocks_of, put_in_place, shows, without_figures
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorials" / "gate.md"
 

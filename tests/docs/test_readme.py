@@ -15,8 +15,7 @@ import pytest
 import sample
 import suite
 from outside import Folder
-from pages import Block, blocks_of, shows
-from walking import without_figures
+from pages import Block, blocks_of, shows, without_figures
 from where import ROOT
 
 from asyncwait.backends import pool
@@ -59,7 +58,7 @@ NOT_RUN = {
     "pip install 'asyncwait[spark]'": "the same",
     "pip install 'asyncwait[conformance]'": "the same",
     "pip install -e '.[progress,spark]' --group examples": "the same",
-    "python examples/airports/run.py --plot airports.png": "in tests/spark/test_whole_jobs.py",
+    "python examples/airports/run.py": "in tests/spark/test_whole_jobs.py",
     "asyncwait verify mypkg.gate:backend": "mypkg is the reader's; the tutorial has one that runs",
     "pytest --pyargs asyncwait.conformance --asyncwait-backend mypkg.gate:backend": "the same",
 }

@@ -6,7 +6,7 @@ from importlib import import_module as of
 from typing import Any
 
 import pytest
-from example_modules import modules_of, said_without
+from example_modules import modules_of
 
 AIRPORTS, CAPACITY, LIMIT = 200, 10, 40
 
@@ -19,13 +19,13 @@ def example() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def made(example: Any) -> Any:
-    job = of("fetching").Job(AIRPORTS, capacity=CAPACITY)
+    job = of("jobs").Job(AIRPORTS, capacity=CAPACITY)
     behaviour = of("weather").Behaviour(median=0.01, failing=0.1, broken=0.03, limit=LIMIT)
-    return of("killing").run("pool", job, behaviour)
+    return example.run("pool", job, behaviour)
 
 
 def test_every_airport_has_its_row_once(made: Any) -> None:
-    known, weather = of("fetching").airports(AIRPORTS), of("weather")
+    known, weather = of("jobs").airports(AIRPORTS), of("weather")
     behaviour = weather.Behaviour(broken=0.03)
 
     assert [tuple(row[:2]) for row in made.result.rows] == known
@@ -37,7 +37,7 @@ def test_every_airport_has_its_row_once(made: Any) -> None:
 
 def test_what_was_completed_is_found(made: Any) -> None:
     assert of("figures").mismatches(made) == []
-    assert of("figures").completed_twice(made.log) <= CAPACITY
+    assert made.completed_twice() <= CAPACITY
     assert made.result.found >= AIRPORTS // 2 - CAPACITY
 
 
@@ -61,20 +61,8 @@ def test_figures_that_differ_are_an_error(
     example: Any, made: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = replace(made, result=replace(made.result, found=0))
-    monkeypatch.setattr(of("killing"), "run", lambda *_, **__: wrong)
+    monkeypatch.setattr(example, "run", lambda *_: wrong)
 
-    assert example.main(["--on", "pool", "--quiet"]) == 1
+    assert example.main(["--on", "pool"]) == 1
     told = f"error: pool: found in the journal: 0, and not {made.result.found}\n"
     assert capsys.readouterr().err == told
-
-
-NEEDED = {name: name for name in ("airportsdata", "httpx", "matplotlib")}
-NEEDED |= {"rich": "'asyncwait[progress]'", "pyspark": "'asyncwait[spark]'"}
-
-
-@pytest.mark.parametrize("package", NEEDED)
-def test_what_is_missing_is_named(
-    example: Any, package: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    told = f"{package} is not installed; try: pip install {NEEDED[package]}"
-    assert said_without(package, example, NEEDED, capsys) == f"error: {told}\n"

@@ -1,13 +1,11 @@
-"""The operators in Go, in JavaScript and in the standard library conform to what they declare."""
+"""The operators in Go and in JavaScript conform to what they declare."""
 
-import ast
 import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,12 +13,12 @@ from typing import Any
 import pytest
 from node import node
 
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.running import exec_name
+from asyncwait.conformance.verifying import Coverage, verify
 from asyncwait.spec.rules import rules
 
 ROOT = Path(__file__).resolve().parents[2]
-GO, LINES = ROOT / "examples" / "go", ROOT / "examples" / "json_lines"
+GO = ROOT / "examples" / "go"
 PAGE = ROOT / "spec" / "asyncwait" / "spec" / "scenario" / "json-lines.md"
 GO_CLAIM = (
     "core, ordered, unordered, key-ordered, timeouts, retry, failure-handler, max-held, "
@@ -30,7 +28,6 @@ JAVASCRIPT = "core, ordered, unordered, timeouts, retry, batches, event-time"
 CLAIMS: dict[str, tuple[str, int, int]] = {
     "go": (GO_CLAIM, 300, 115),
     "javascript": (JAVASCRIPT, 300, 95),
-    "python": ("core, ordered", 100, 40),
 }
 """The profiles of each program, the scenarios that are drawn, and the rules that pass at least."""
 
@@ -50,8 +47,6 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
     def command(language: str) -> str:
         if language == "javascript":
             return node("main.js")
-        if language == "python":
-            return shlex.join([sys.executable, str(LINES / "main.py")])
         if not (built / "operator").exists():
             found = shutil.which("go")
             assert found, "there is no go on PATH; .ci/go ENVIRONMENT brings one"
@@ -70,6 +65,7 @@ def replies(command: str, *requests: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in said.stdout.splitlines()]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("language", CLAIMS)
 def test_a_program_conforms_in_what_it_declares(
     program: Callable[[str], str], language: str
@@ -108,39 +104,20 @@ def test_a_broken_program_is_convicted() -> None:
     assert [result.rule.id for result in verdict.failed] == ["WM-2", "WM-5"]
 
 
-def test_the_verdict_names_one_loop_that_a_program_does_not_have(tmp_path: Path) -> None:
-    folder = shutil.copytree(LINES, tmp_path / "program")
-    main = (folder / "main.py").read_text("utf-8")
-    (folder / "main.py").write_text(main.replace(', "lacks": ["one-loop"]', ""), "utf-8")
-
-    verdict = verify(exec_name(shlex.join([sys.executable, str(folder / "main.py")])), Coverage(5))
-
-    assert "FAIL-11" in {each.rule.id for each in verdict.failed}
-    assert verdict.line.endswith("; it seems to lack one-loop: name it in `lacks`")
-
-
-def test_a_program_declares_and_answers_what_the_page_shows(program: Callable[[str], str]) -> None:
+def test_a_program_answers_what_the_page_shows(program: Callable[[str], str]) -> None:
     page = PAGE.read_text("utf-8")
     (shown,) = re.findall(r'^\| `(\{"protocol": .*?\})` \|', page, re.MULTILINE)
     request, reply = re.findall(r"^```json\n(.*)\n```$", page, re.MULTILINE)[:2]
     (expected,) = json.loads(reply)["trace"]["legs"]
 
-    declared, answered = replies(program("python"), request)
+    declared, answered = replies(program("javascript"), request)
 
     (leg,) = answered["trace"]["legs"]
-    assert declared == json.loads(shown)
+    assert declared.keys() == json.loads(shown).keys()
     assert "number" not in answered
     assert leg["ending"] == expected["ending"]
     assert sorted(e["type"] for e in leg["events"]) == sorted(e["type"] for e in expected["events"])
 
 
 def test_programs_need_their_standard_libraries_alone() -> None:
-    nodes = [
-        each for file in LINES.glob("*.py") for each in ast.walk(ast.parse(file.read_text("utf-8")))
-    ]
-    names = {alias.name for each in nodes if isinstance(each, ast.Import) for alias in each.names}
-    names |= {each.module or "" for each in nodes if isinstance(each, ast.ImportFrom)}
-    own = {each.stem for each in LINES.glob("*.py")}
-
-    assert {name.partition(".")[0] for name in names} <= sys.stdlib_module_names | own
     assert "require" not in (GO / "go.mod").read_text("utf-8")

@@ -32,6 +32,7 @@ ON_THEIR_OWN = sorted(Path(inspect.getfile(sound)).parent.glob("*.py"))
 """Operators of a mechanism of their own."""
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.timeout(900)  # some seconds, on a busy machine minutes
 @each_faulty
 def test_the_quick_suite_convicts_it_by_its_rule(faulty: Faulty) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from flink_runs import assert_departures, said_of
+from flink_defects import assert_departures, said_of
 
 from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from flink_runs import SCENARIOS, assert_the_same_each_time
+from flink_defects import SCENARIOS, assert_the_same_each_time
 
 from asyncwait.backends.flink._jvm import java
 from asyncwait.backends.flink._side import FlinkSide

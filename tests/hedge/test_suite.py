@@ -28,7 +28,7 @@ def test_what_is_sound_is_never_convicted_in_small_runs(part: int) -> None:
     assert convicted(islice(small_plans(), part, None, 10)) == []
 
 
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("loop", ["asyncio", "trio"])
 @pytest.mark.parametrize("seed", range(10))
 def test_what_is_sound_is_never_convicted_in_random_runs(seed: int, loop: str) -> None:

@@ -36,27 +36,3 @@ def journal(path: str) -> Journal:
 @pytest.fixture
 def on_disk(tmp_path: Path) -> Journal:
     return prepared(f"{tmp_path}/journal")
-
-
-OLD = {
-    "journal.identity": """
-    41574a524e6900012800000083a36a6f62a36a6f62a776657273696f6ea131a26964c410c2fa987d7f566bbaba43694c
-    0aa43fd881d2d2416924f0d6f1bc71ee60f6bfec
-    """,
-    "part-0876d1435157441489d1224446c96820.loose": """
-    41574a524e6500012800000083a36a6f62a36a6f62a776657273696f6ea131a26964c410c5fd69022c88109451ba4ae4
-    e69bf9a05abb829ad3c7b4d05dcf9e665bb02c3203000000a16d48de7ce1189fb023ec44113951056f6e6568283b811b
-    f054f9ffffffffa16d48de7ce1189fb023ec4411395105440000000000000001000000000000006700000000000000fd
-    1bce2cebdbe729a48faf440975249441574a524e660001
-    """,
-}
-"""Files of a journal that version 1 of the format has written, with one entry."""
-
-
-@pytest.fixture
-def old(tmp_path: Path) -> Journal:
-    journal = Journal(f"{tmp_path}/old", "job", "1")
-    Path(journal.path).mkdir()
-    for name, data in OLD.items():
-        Path(journal.path, name).write_bytes(bytes.fromhex(data))
-    return journal

@@ -109,6 +109,7 @@ def of_bytes(mutate: BytesMutation) -> Damage:
 DAMAGE: tuple[Damage, ...] = (*map(of_bytes, OF_BYTES), swap, blank, garbage, graft, head)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("mutate", DAMAGE, ids=lambda each: each.__name__)
 def test_no_damage_makes_a_wrong_payload(
     on_disk: Journal,
@@ -161,6 +162,7 @@ def cuts(data: bytes) -> Iterator[bytes]:
     return (data[:end] for end in range(len(data) + 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["old", "sealed", "killed"])
 def test_a_file_may_end_at_any_byte(
     on_disk: Journal, parts: tuple[Files, Files, Files], kind: str
@@ -266,7 +268,7 @@ def test_other_files_in_the_folder_are_left_alone(on_disk: Journal) -> None:
     others = (".DS_Store", "_SUCCESS", "notes.txt", "notes.tmp", "a.loose.tmp")
     for name in others:
         Path(on_disk.path, name).write_bytes(os.urandom(50))
-    Path(on_disk.path, "folder").mkdir()
+    Path(on_disk.path, "folder.loose").mkdir()
 
     compact(on_disk.path)
 

@@ -232,21 +232,6 @@ def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(
     attempt.close()
 
 
-def test_an_error_in_reading_passes_as_it_is(
-    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill(on_disk, entries(1))
-
-    def fail(*_: Any) -> bytes:
-        raise OSError(errno.EIO, "Input/output error")
-
-    with on_disk.attempt("part") as attempt:
-        monkeypatch.setattr(_local, "_pread", fail)
-        with pytest.raises(OSError, match="Input/output error"):
-            attempt.find(key_of(1))
-        monkeypatch.undo()
-
-
 def test_more_files_are_read_than_may_be_open(on_disk: Journal) -> None:
     right = entries(*range(60))
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0  # noqa: PTH208

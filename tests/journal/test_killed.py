@@ -13,7 +13,6 @@ from journals import entries, fill, find_all, found
 
 from asyncwait.backends.journal import (
     Journal,
-    _files,
     _local,
     compact,
     key_of,
@@ -155,27 +154,6 @@ class Looking(FailingOs):
 
     def __getattr__(self, name: str) -> Any:
         return super().__getattr__(name) if self.steps else getattr(os, name)
-
-
-def test_a_file_that_goes_between_listing_and_opening_is_looked_for_again(
-    journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = entries(*range(30))
-    for begin in range(0, 30, 10):
-        fill(journal, entries(*range(begin, begin + 10)))
-    opened = []
-    open_file = _files.open_file
-
-    def open_after_merging(*args: Any) -> Any:
-        opened.append(args)
-        if len(opened) == 2:
-            compact(journal.path)
-        return open_file(*args)
-
-    monkeypatch.setattr(_files, "open_file", open_after_merging)
-
-    assert found(journal, right) == right
-    assert len(opened) > 2
 
 
 def test_an_attempt_may_be_killed_at_each_step(on_disk: Journal, with_os: Any) -> None:

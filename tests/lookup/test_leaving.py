@@ -9,7 +9,7 @@ from lookups import CLOSED, Scripted, outcome, outcomes
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
-from asyncwait.backends.lookup._open import kept_by, tabled
+from asyncwait.backends.lookup._lookup import kept_by, tabled
 from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
@@ -138,16 +138,6 @@ async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
             raise error
     assert caught.value is error
     assert error.__notes__ == ["Closing the operator raised, too: OSError('close')"]
-
-
-async def test_what_closing_raises_hides_no_reading() -> None:
-    table = Stuck()
-    table.trouble = LookupError("gone")
-
-    with pytest.raises(LookupError) as caught:
-        async with open_table(table, cache=Full()):
-            pass
-    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
 
 
 @pytest.mark.parametrize("cache", [None, Full()])
@@ -284,16 +274,6 @@ async def test_leaving_ends_a_reading(after: float) -> None:
 
     assert seconds_now() == after
     assert table.log[-2:] == ["read", "close"]
-
-
-async def test_a_copy_that_was_left_answers_no_more() -> None:
-    async with open_table(Readable(a=["x"]), cache=Full()) as opened:
-        assert opened.peek("a") == ("x",)
-
-    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
-        opened.peek("a")
-    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
-        await opened.get_many(["a"])
 
 
 async def test_what_can_not_be_is_refused() -> None:

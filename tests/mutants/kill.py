@@ -22,7 +22,6 @@ BACKENDS = {
     "reference": ("reference-asyncio", "reference-trio"),
     "emitter": ("emitter-asyncio", "emitter-trio"),
     "threads": ("threads", "threads-plain"),
-    "watching": ("watching-pool-asyncio", "watching-reference-trio"),
 }
 LONGEST_SCENARIO = 30
 """Seconds after which an operator blocks its loop."""

@@ -29,7 +29,7 @@ PORTIONS = ("spec", "toolkit", "reference", "conformance", "backends")
 LONGEST = 240
 """Seconds after which a mutant counts as killed: it hangs."""
 
-MAILBOX = {"_executor.py", "_mailbox.py", "_processor.py"}
+MAILBOX = {"_mailbox.py", "_processor.py"}
 """Modules of the reference whose mutants the mailbox suite plays, too."""
 
 OPERATORS = {
@@ -37,7 +37,6 @@ OPERATORS = {
     "pool": "backends/asyncwait/backends/pool",
     "emitter": "backends/asyncwait/backends/emitter",
     "threads": "backends/asyncwait/backends/threads",
-    "watching": "backends/asyncwait/backends/watching",
 }
 
 

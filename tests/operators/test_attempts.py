@@ -18,7 +18,6 @@ from asyncwait.spec import (
     Batch,
     Cache,
     CallFailed,
-    CallTimedOut,
     InvalidConfig,
     ResultRejected,
     Retry,
@@ -55,25 +54,6 @@ async def ended(wait: Any, values: Any, fn: Any, **options: Any) -> tuple[list[A
     except CallFailed as error:
         return got, error
     return got, None
-
-
-@pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
-@pytest.mark.parametrize(
-    "options", [{}, {"retry": Retry(attempt_timeout=0.2)}, {"cache": Cache(9, 60)}], ids=str
-)
-def test_available_answers_count_after_a_blocked_loop(wait: Any, options: Any) -> None:
-    async def main() -> list[Any]:
-        loop: Any = asyncio.get_running_loop()
-
-        async def ask(number: int) -> int:
-            await asyncio.sleep(0.05)
-            if number == 0:
-                loop.jump(0.5)
-            return number
-
-        return await given(wait, range(6), ask, timeout=0.2, on_error=lambda _, e: e, **options)
-
-    assert sorted(run(main)) == [*range(6)]
 
 
 TOO_LATE = "Wed, 21 Oct 2015 07:28:00 GMT"
@@ -155,25 +135,6 @@ def test_a_hook_that_raises_ends_the_stream_and_drops_no_record(wait: PlainWait)
         Retry(on_retry=lambda _: None)
     _, error = run(lambda: ended(wait, [1], ask, retry=Retry(on_retry=broken), on_error="skip"))
     assert (type(error.__cause__), error.value) == (WrongFunction, 1)
-
-
-def test_a_deadline_shows_the_result_that_was_rejected_before(wait: PlainWait) -> None:
-    calls: list[int] = []
-
-    async def ask(value: int) -> str:
-        calls.append(value)
-        await asyncio.sleep(1 if len(calls) == 1 else 100)
-        return "pending"
-
-    async def main() -> None:
-        retry = Retry(on_result=lambda result: result == "pending")
-        async with wait([1], ask, retry=retry, timeout=20) as results:
-            await anext(aiter(results))
-
-    with pytest.raises(CallTimedOut, match=r"ResultRejected.*pending") as error:
-        run(main)
-    assert isinstance(error.value.__cause__, ResultRejected)
-    assert isinstance(error.value, TimeoutError)
 
 
 def test_the_log_tells_of_failures_that_a_handler_hides(
@@ -272,12 +233,3 @@ def test_a_failure_says_how_many_results_it_drops() -> None:
     got, error = run(lambda: ended(ordered_wait, range(10), ask))
     assert (got, error.dropped) == ([], 8)
     assert any(note.startswith("8 ") for note in error.__notes__)
-
-
-def test_the_reference_finishes_nothing_behind_a_failure() -> None:
-    with pytest.raises(InvalidConfig, match="on_failure"):
-        run(
-            lambda: given(
-                PLAIN_FORMS["reference"]["ordered"], [1], asyncio.sleep, on_failure="finish"
-            )
-        )

@@ -1,18 +1,28 @@
-"""Texts of errors, which no rule reads, for each shipped operator."""
+"""Texts of errors, odd values, keys and deadlines, for each shipped operator."""
 
 import re
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
-from operators import EVERY, Sleeper, Source, echo, failure_of, read_all
+from operators import (
+    SIDE_BY_SIDE,
+    Callbacks,
+    Sleeper,
+    Source,
+    echo,
+    failure_of,
+    read_all,
+    read_timed,
+)
 
-from asyncwait.backends import threads
 from asyncwait.spec import (
     CallFailed,
-    InvalidConfig,
     InvalidResult,
+    Mode,
     OpenOperator,
     OperatorConfig,
     Record,
@@ -50,57 +60,6 @@ def refusing(given: Any) -> Any:
             result.complete_exceptionally(given)
 
     return Client()
-
-
-async def test_a_coroutine_function_is_no_callback_form(open_operator: OpenOperator) -> None:
-    class Mixed:
-        async def async_invoke(self, value: str, result: Any) -> None:
-            result.complete([value])
-
-    with pytest.raises(InvalidConfig, match=r"^fn\.async_invoke must be "):
-        open_operator(OperatorConfig(), Mixed(), Source("a"))
-
-
-@pytest.mark.parametrize("name", ["config", "fn", "elements", "restore"])
-@pytest.mark.parametrize("operator", [*EVERY, "threads"])
-def test_a_wrong_argument_is_refused_by_name(operator: str, name: str) -> None:
-    opens: Any = {**EVERY, "threads": threads.open_operator}[operator]
-    arguments: dict[str, Any] = {"config": OperatorConfig(), "fn": echo, "elements": Source("a")}
-
-    with pytest.raises(InvalidConfig, match=f"^{name} must be "):
-        opens(**arguments | {name: "something else"})
-
-
-@pytest.mark.all_profiles
-@pytest.mark.parametrize("attempts", [1, 2])
-async def test_a_copy_that_raises_is_a_failed_call(
-    open_operator: OpenOperator, attempts: int
-) -> None:
-    reason = ValueError("no copy")
-    errors = [reason]
-
-    def copy(value: str) -> str:
-        if errors:
-            raise errors.pop()
-        return value
-
-    config = OperatorConfig(copy=copy, retry=Retry(max_attempts=attempts))
-    async with open_operator(config, echo, Source("a")) as results:
-        if attempts > 1:
-            assert await read_all(results) == ["a"]
-            return
-        error: Any = await failure_of(results)
-    assert (type(error), error.record, error.__cause__) == (CallFailed, Record("a"), reason)
-
-
-@pytest.mark.all_profiles
-async def test_what_a_failure_handler_gives_is_read_like_any_results(
-    open_operator: OpenOperator,
-) -> None:
-    fn: Any = raising(ValueError("a"))
-    fn.failure = lambda *_: "unknown"
-
-    assert type(await error_of(open_operator, fn, "a")) is InvalidResult
 
 
 @pytest.mark.all_profiles
@@ -221,11 +180,6 @@ async def test_a_retry_after_without_seconds_fails_its_record(
     assert error.record == Record("a")
 
 
-async def slow(value: str) -> list[str]:
-    await anyio.sleep(1)
-    return [value]
-
-
 class Unlike:
     def __init__(self, *, hashes: bool) -> None:
         self.hashes = hashes
@@ -242,6 +196,11 @@ class Unlike:
         return "Unlike()"
 
 
+async def slow(value: str) -> list[str]:
+    await anyio.sleep(1)
+    return [value]
+
+
 @pytest.mark.all_profiles
 @pytest.mark.parametrize(
     ("hashes", "value", "said"), [(False, "a", "no hash"), (True, "b", "nothing is equal")]
@@ -254,3 +213,105 @@ async def test_a_key_that_can_not_be_looked_up_fails_the_operator(
     error = await error_of(open_operator, slow, *records, mode="key-ordered")
 
     assert (error.record.value, repr(error.__cause__)) == (value, f"ValueError({said!r})")
+
+
+class Hostile:
+    __hash__ = None  # type: ignore[assignment]
+
+    def _refuse(self, *_: Any) -> Any:
+        raise AssertionError("looked at")
+
+    __eq__ = __bool__ = __len__ = __repr__ = __iter__ = __copy__ = __deepcopy__ = _refuse
+
+
+ODD = [None, 0, 0.0, False, "", b"", (), [], {}, set[int](), 1, 1.0, True, float("nan"), Hostile()]
+
+
+@pytest.mark.parametrize("mode", SIDE_BY_SIDE)
+async def test_values_and_keys_keep_identity_and_type(
+    open_operator: OpenOperator, mode: Mode
+) -> None:
+    seen: list[Any] = []
+
+    async def fn(value: Any) -> list[Any]:
+        seen.append(value)
+        await anyio.sleep(1)
+        return [value]
+
+    source = Source(*(Record(value, None, value) for value in ODD))
+    async with open_operator(OperatorConfig(mode), fn, source) as results:
+        out: list[Any] = [element async for element in results]
+
+    assert [id(value) for value in seen] == [id(value) for value in ODD]
+    assert sorted(id(element.value) for element in out) == sorted(id(value) for value in ODD)
+    assert all(element.key is element.value for element in out)
+
+
+@pytest.mark.all_profiles
+async def test_a_line_may_be_long(open_operator: OpenOperator) -> None:
+    count = 5_000
+    at_once = Callbacks(lambda value, result: result.complete([value]))
+    config = OperatorConfig("key-ordered", capacity=count)
+    source = Source(*(Record(number, key="x") for number in range(count)))
+    async with open_operator(config, at_once, source) as results:
+        assert await read_all(results) == list(range(count))
+
+
+class Row:
+    """A key that changes while its record is in flight, as what can be changed and hashed does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.version = 0
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.version))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Row) and hash(self) == hash(other)
+
+
+@pytest.mark.all_profiles
+async def test_a_key_that_changes_in_flight_is_freed_all_the_same(
+    open_operator: OpenOperator,
+) -> None:
+    async def fn(row: Row) -> list[int]:
+        await anyio.sleep(1)
+        row.version += 1
+        return [row.number]
+
+    rows = [Row(1), Row(1), Row(2), Row(1)]
+    source = Source(*(Record(row, key=row) for row in rows))
+    async with open_operator(OperatorConfig("key-ordered"), fn, source) as results:
+        assert sorted(await read_timed(results)) == [(1, 1), (1, 2), (2, 1), (3, 1)]
+
+
+MONTHS = 120 * 24 * 3600.0
+
+
+class Service:
+    def __init__(self, answers: dict[Any, float]) -> None:
+        self.answers = answers
+
+    async def __call__(self, value: Any) -> list[Any]:
+        await anyio.sleep(self.answers.get(value, 10**12))
+        return [value]
+
+    def timeout(self, value: Any) -> list[Any]:
+        return [("late", value)]
+
+
+@pytest.mark.parametrize("limit", [0.001, 0.0015, 1, 10**7, 2.0**63, 1e300, 10**400, inf, None])
+async def test_a_timeout_may_be_a_millisecond_or_never(
+    open_operator: OpenOperator, limit: Any
+) -> None:
+    lasts = MONTHS if limit is None or limit > MONTHS else limit
+    fn = Service({"b": lasts / 2} if lasts < MONTHS else {"b": lasts / 2, "a": lasts})
+
+    async with open_operator(
+        OperatorConfig("ordered", timeout=limit), fn, Source("b", "a")
+    ) as results:
+        out = await read_timed(results)
+
+    assert [when for when, _ in out] == pytest.approx([lasts / 2, lasts], abs=1e-6)
+    assert [value for _, value in out] == ["b", "a" if lasts == MONTHS else ("late", "a")]

@@ -162,30 +162,6 @@ def test_what_is_meant_for_the_program_passes_and_everything_is_closed(
     assert program.log == (["open", "closed"] if place == "open" else ["open", "closed", "close"])
 
 
-@pytest.mark.parametrize("kind", INTERRUPTIONS)
-def test_an_interruption_passes_the_error_of_the_body(
-    open_operator: OpenOperator,
-    anyio_backend: tuple[str, dict[str, Any]],
-    kind: type[BaseException],
-) -> None:
-    name, options = anyio_backend
-    error = kind("over")
-    program = Program(open_operator, "call cancelled", error)
-
-    async def run() -> None:
-        if asyncio_runs():
-            asyncio.get_running_loop().set_exception_handler(lambda *_: None)
-        async with open_operator(OperatorConfig(), program.function(), program.source()):
-            await anyio.sleep(1.5)
-            raise ValueError("body")
-
-    with pytest.raises(kind) as caught:
-        anyio.run(run, backend=name, backend_options=options)
-
-    assert caught.value is error
-    assert program.log == ["open", "closed", "close"]
-
-
 @pytest.mark.parametrize("turns", range(6))
 def test_a_task_that_never_begins_leaves_nothing_behind(
     open_operator: OpenOperator, turns: int

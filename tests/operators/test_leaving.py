@@ -1,14 +1,16 @@
-"""Leaving and being left: natively cancelled, by another task, with readers that hold on."""
+"""Leaving and cancellation, by scopes, by tasks and by readers that hold on; contexts."""
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import nullcontext
+from contextvars import ContextVar
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import pytest
-from operators import Sleeper, Source, failure_of, read_all, read_timed, seconds_now
+from operators import Sleeper, Source, failure_of, read_all, read_timed, seconds_now, virtual_loop
 
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, Record
 
@@ -45,25 +47,6 @@ class Case:
         assert self.fn.running == []
         assert self.source.log[-2:] == ["closed", "close"]
         assert self.source.log.count("closed") == 1
-
-
-async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
-    open_operator: OpenOperator,
-) -> None:
-    case = Case(open_operator, "a99", SILENT)
-
-    with anyio.move_on_after(2) as scope:
-        async with case.context as results:
-            with anyio.CancelScope(shield=True), anyio.fail_after(99):
-                error = await failure_of(results)
-                assert await failure_of(results) is error
-
-    assert type(error) is RuntimeError
-    assert "cancelled from outside" in str(error)
-    assert not scope.cancelled_caught  # nothing was left to be cancelled
-    case.assert_over(2 + 3 + 1)
-    with pytest.raises(StopAsyncIteration):
-        await anext(results)
 
 
 async def test_what_closing_raises_is_a_note_on_a_native_cancellation(
@@ -144,28 +127,6 @@ async def test_hooks_run_in_the_task_that_enters_and_leaves(open_operator: OpenO
         assert await read_all(results) == ["a1"]
 
 
-async def test_a_second_reader_is_refused_although_an_element_is_ready(
-    open_operator: OpenOperator,
-) -> None:
-    taken: list[Element] = []
-
-    async with (
-        open_operator(OperatorConfig(), Sleeper(), Source("a9")) as results,
-        anyio.create_task_group() as group,
-    ):
-
-        async def read() -> None:
-            taken.append(await anext(results))
-
-        group.start_soon(read)
-        await anyio.sleep(1)
-        results.request_snapshot(7)  # type: ignore[attr-defined]
-        with pytest.raises(RuntimeError, match=r"^another task "):
-            await anext(results)
-
-    assert [type(element).__name__ for element in taken] == ["Snapshot"]
-
-
 async def test_results_may_be_read_in_another_task_than_the_one_that_entered(
     open_operator: OpenOperator,
 ) -> None:
@@ -184,3 +145,96 @@ async def test_results_may_be_read_in_another_task_than_the_one_that_entered(
         await anyio.sleep(2)
 
     assert taken == [(1, "a1"), (2, "end")]
+
+
+async def test_a_consumer_that_shields_itself_from_a_cancellation_is_told(
+    open_operator: OpenOperator,
+) -> None:
+    case = Case(open_operator, "a99", SILENT)
+
+    with anyio.move_on_after(2) as scope:
+        async with case.context as results:
+            with anyio.CancelScope(shield=True), anyio.fail_after(99):
+                error = await failure_of(results)
+                assert await failure_of(results) is error
+
+    assert type(error) is RuntimeError
+    assert "cancelled from outside" in str(error)
+    assert not scope.cancelled_caught  # nothing was left to be cancelled
+    case.assert_over(2 + 3 + 1)
+    with pytest.raises(StopAsyncIteration):
+        await anext(results)
+
+
+on_asyncio = pytest.mark.parametrize("anyio_backend", [virtual_loop("asyncio")], ids=["asyncio"])
+"""For what trio does not have."""
+
+
+def present_task() -> asyncio.Task[Any]:
+    task = asyncio.current_task()
+    assert task is not None
+    return task
+
+
+@on_asyncio
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_each_cancellation_of_its_task_is_counted(
+    open_operator: OpenOperator, times: int
+) -> None:
+    fn = Sleeper()
+    fn.clean_up = 3.0
+    counts: list[int] = []
+
+    async def use() -> None:
+        try:
+            async with open_operator(OperatorConfig(), fn, Source("a99")) as results:
+                await read_all(results)
+        finally:
+            counts.append(present_task().cancelling())
+
+    user = asyncio.create_task(use())
+    await asyncio.sleep(1)
+    for _ in range(times):
+        user.cancel()
+        await asyncio.sleep(0.5)
+    with pytest.raises(asyncio.CancelledError):
+        await user
+
+    assert counts == [times]
+    assert seconds_now() == 4
+
+
+REQUEST: ContextVar[str] = ContextVar("REQUEST", default="none")
+
+
+@pytest.fixture(autouse=True)
+def _opened() -> Generator[None]:
+    token = REQUEST.set("opened")
+    yield
+    REQUEST.reset(token)
+
+
+class _Awkward:
+    """Is equal to nothing: to ask raises, as with an array."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("ambiguous")
+
+    __hash__ = object.__hash__
+
+
+async def test_a_variable_may_hold_what_can_not_be_compared(open_operator: OpenOperator) -> None:
+    held: ContextVar[Any] = ContextVar("held")
+    base = _Awkward()
+    held.set(base)
+    seen: list[Any] = []
+
+    async def fn(value: str) -> list[str]:
+        seen.append(held.get())
+        held.set(_Awkward())
+        return [value]
+
+    async with open_operator(OperatorConfig(capacity=1), fn, Source(*"abc")) as results:
+        assert [each.value async for each in results] == list("abc")
+
+    assert [one is base for one in seen] == [True] * 3

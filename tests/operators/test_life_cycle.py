@@ -1,4 +1,4 @@
-"""The life of an operator: entered once, left once, in whatever task or thread it lives."""
+"""The life of an operator: entered once, left once; completions from any thread."""
 
 import asyncio
 import threading
@@ -9,8 +9,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 import trio
-from operators import Source, echo, read_all
+from operators import OPERATORS, Callbacks, Source, echo, in_threads, read_all
 
+from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import OpenOperator, OperatorConfig, Record
 
 
@@ -40,22 +41,6 @@ async def test_a_context_is_left_once_it_was_entered_and_once(open_operator: Ope
         assert await read_all(results) == ["a"]
     with pytest.raises(RuntimeError, match="left before"):
         await operator.__aexit__(None, None, None)
-
-
-@pytest.mark.anyio
-async def test_an_operator_that_is_never_entered_does_nothing(open_operator: OpenOperator) -> None:
-    source = Source("a")
-    done: list[Any] = []
-
-    async def fn(value: Any) -> list[Any]:
-        done.append(value)
-        return [value]
-
-    open_operator(OperatorConfig(), fn, source)
-    await anyio.sleep(1)
-
-    assert done == []
-    assert [element async for element in source] == [Record("a")]
 
 
 @pytest.mark.parametrize("loops", [("asyncio", "asyncio"), ("trio", "trio"), ("asyncio", "trio")])
@@ -94,3 +79,61 @@ def test_operators_live_in_threads_beside_each_other(
     assert {number: sorted(values) for number, values in came.items()} == {
         thread: [(thread, number) for number in range(count)] for thread in (0, 1)
     }
+
+
+@pytest.mark.anyio
+async def test_an_operator_that_is_never_entered_does_nothing(open_operator: OpenOperator) -> None:
+    source = Source("a")
+    done: list[Any] = []
+
+    async def fn(value: Any) -> list[Any]:
+        done.append(value)
+        return [value]
+
+    open_operator(OperatorConfig(), fn, source)
+    await anyio.sleep(1)
+
+    assert done == []
+    assert [element async for element in source] == [Record("a")]
+
+
+@pytest.mark.all_profiles
+def test_completions_behind_the_end_of_the_loop_do_nothing(
+    open_operator: OpenOperator, anyio_backend: tuple[str, dict[str, Any]]
+) -> None:
+    fn = Callbacks()
+
+    async def program() -> None:
+        async with open_operator(OperatorConfig(), fn, Source("a", "b")):
+            await anyio.sleep(1)
+
+    name, options = anyio_backend
+    anyio.run(program, backend=name, backend_options=options)
+
+    in_threads(lambda: fn.futures["a"].complete(["late"]))
+    fn.futures["b"].complete_with(list)
+
+
+def test_whoever_cancels_the_task_that_a_call_finds_stops_nothing() -> None:
+    open_operator = OPERATORS["pool"]
+    tasks = list[Any]()
+    fn = Callbacks(lambda *_: tasks.append(asyncio.current_task()))
+
+    async def source() -> AsyncIterator[Record]:
+        yield Record("a")
+        await asyncio.sleep(1)
+        yield Record("b")
+
+    async def main() -> list[Any]:
+        async with open_operator(OperatorConfig(), fn, source()) as results:
+            await asyncio.sleep(0.5)
+            tasks[0].cancel()
+            await asyncio.sleep(0.1)
+            in_threads(lambda: fn.futures["a"].complete(["A"]))
+            first = await asyncio.wait_for(anext(results), 60)
+            await asyncio.sleep(1)
+            fn.futures["b"].complete(["B"])
+            return [first, await anext(results)]
+
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:  # no plug-in says which loop it is
+        assert runner.run(main()) == [Record("A"), Record("B")]

@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 import anyio
 import pytest
-from operators import block, turns
 
 from asyncwait.spec import (
     Element,
@@ -14,7 +13,6 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
-    Snapshot,
     Watermark,
 )
 
@@ -91,73 +89,3 @@ async def test_what_was_emitted_dies(
         await anyio.sleep(2)
         assert len(watched.references) == 4 * gone + alive
         assert watched.alive() == alive
-
-
-@pytest.mark.all_profiles
-@pytest.mark.parametrize(
-    ("config", "given", "script", "results", "alive"),
-    [
-        (OperatorConfig("unordered", 5, 10**7), "two", [10**6, *[1] * 30], 60, 2),
-        *((OperatorConfig(mode, 3), "none", [0] * 20, 0, 0) for mode in get_args(Mode)),
-        (OperatorConfig("ordered", 3, 99), "by callback", [0] * 20, 20, 0),
-        (OperatorConfig("ordered", 3), "two, restored", [], 40, 0),
-    ],
-    ids=[
-        "while another runs",
-        *(f"no results, {mode}" for mode in get_args(Mode)),
-        "callback",
-        "restored",
-    ],
-)
-async def test_what_is_through_dies_however_it_came(
-    open_operator: OpenOperator,
-    config: OperatorConfig,
-    given: str,
-    script: list[float],
-    *,
-    results: int,
-    alive: int,
-) -> None:
-    watched = Watched()
-    fn: Any = watched
-
-    async def none(_: Value) -> list[Any]:
-        return []
-
-    if given == "none":
-        fn = none
-    elif given == "by callback":
-        fn = type("Client", (), {"async_invoke": lambda _, __, r: r.complete([watched.make()])})()
-
-    def stored() -> Snapshot | None:
-        restored = given.endswith("restored")
-        records = tuple(Record(watched.make()) for _ in range(20))
-        return Snapshot(1, records) if restored else None
-
-    async with open_operator(config, fn, fed(watched, *script), stored()) as open_results:
-        await drop(open_results, results)
-        with anyio.move_on_after(5):
-            await anext(open_results)
-        await turns(20)
-        assert watched.alive() == alive
-
-
-@pytest.mark.parametrize("stall", [0, 1])
-async def test_records_decided_by_their_deadlines_die_when_their_calls_have_ended(
-    open_operator: OpenOperator, stall: float
-) -> None:
-    watched = Watched()
-
-    def handler(value: Value) -> list[Value]:
-        if stall:
-            block(stall)
-        return [watched.make()]
-
-    watched.timeout = handler  # type: ignore[attr-defined]
-
-    async with open_operator(
-        OperatorConfig("ordered", 3, 1), watched, fed(watched, *[50] * 9)
-    ) as results:
-        await drop(results, 9)
-        await anyio.sleep(1)
-        assert watched.alive() == 0

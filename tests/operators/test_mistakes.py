@@ -45,7 +45,7 @@ Run = Callable[..., list[Any]]
 """Reads all results of a stream; takes source, function and options."""
 
 
-def on_loop(wait: Any, loop: str = "asyncio", in_threads: bool = False) -> Run:
+def on_loop(wait: Any, loop: str = "asyncio", *, in_threads: bool = False) -> Run:
     async def read(*given: Any, **options: Any) -> list[Any]:
         with anyio.fail_after(60):
             async with wait(*given, **options) as results:

@@ -1,7 +1,8 @@
-"""The plain form of the shipped operators: what holds of the operators holds of it."""
+"""The forms for plain values: arguments, sources, failures, and keys of caches."""
 
 import inspect
-from collections.abc import AsyncIterator, Iterator
+import math
+from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, get_args
 
@@ -10,7 +11,14 @@ import pytest
 from operators import OPERATORS, PLAIN_FORMS, Sleeper, echo
 
 from asyncwait.backends import threads
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, Mode, OperatorConfig, Retry
+from asyncwait.spec import (
+    Cache,
+    CallFailed,
+    Mode,
+    OperatorConfig,
+    Retry,
+    Statistics,
+)
 from asyncwait.toolkit import PlainResults, PlainWait, plain_wait
 
 pytestmark = pytest.mark.anyio
@@ -43,60 +51,6 @@ async def test_a_result_may_be_anything(ordered_wait: PlainWait) -> None:
         assert [value async for value in results] == values
 
 
-async def test_errors_are_plain_and_name_the_value(ordered_wait: PlainWait) -> None:
-    async with ordered_wait(["a9"], Sleeper(), timeout=1) as results:
-        with pytest.raises(CallTimedOut, match=r"^value 'a9': "):
-            await anext(results)
-    async with ordered_wait([7], halve) as results:
-        errors = []
-        for _ in range(2):
-            with pytest.raises(CallFailed, match=r"^value 7: ") as caught:
-                await anext(results)
-            errors.append(caught.value)
-    assert errors[0] is errors[1]
-    assert repr(errors[0].__cause__) == "ValueError(7)"
-
-
-class Iterated:
-    """An iterable that is not its own iterator; notes what of it is closed."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.log: list[str] = []
-        self.error = error
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        if self.error is not None:
-            raise self.error
-        return self._values()
-
-    async def _values(self) -> AsyncIterator[str]:
-        try:
-            for value in ("a1", "b99"):
-                yield value
-            await anyio.sleep(999)
-        finally:
-            self.log.append("iterator")
-
-    async def aclose(self) -> None:
-        self.log.append("iterable")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "closed"), [(0.5, ["iterator", "iterable"]), (0, ["iterable"])]
-)
-async def test_the_source_and_its_iterator_are_closed(
-    ordered_wait: PlainWait, seconds: float, closed: list[str]
-) -> None:
-    source = Iterated()
-
-    async with ordered_wait(source, Sleeper(), capacity=1):
-        if seconds:
-            await anyio.sleep(seconds)
-
-    assert source.log[-len(closed) :] == closed
-    assert source.log.count("iterable") == 1
-
-
 @pytest.mark.parametrize("error", [None, KeyError("late")], ids=["well", "badly"])
 async def test_a_plain_generator_is_closed_when_it_is_left(
     ordered_wait: PlainWait, error: Exception | None
@@ -115,53 +69,6 @@ async def test_a_plain_generator_is_closed_when_it_is_left(
         async with ordered_wait(source(), Sleeper(), capacity=1):
             await anyio.sleep(0.5)
     assert log == ["closed"]
-
-
-async def test_a_source_whose_iteration_does_not_begin_has_failed_and_is_closed(
-    ordered_wait: PlainWait,
-) -> None:
-    error = OSError("no")
-    source = Iterated(error)
-
-    async with ordered_wait(source, Sleeper()) as results:
-        with pytest.raises(OSError, match=r"^no$") as caught:
-            await anext(results)
-
-    assert caught.value is error
-    assert source.log == ["iterable"]
-
-
-@pytest.mark.parametrize(
-    "error",
-    [KeyError("body"), StopIteration(), ExceptionGroup("x", [KeyError()])],
-)
-async def test_the_error_of_the_body_comes_out_plainly(
-    ordered_wait: PlainWait, error: Exception
-) -> None:
-    with pytest.raises(type(error)) as caught:  # noqa: PT012 - the body is the point
-        async with ordered_wait(["a99"], Sleeper()):
-            await anyio.sleep(1)
-            raise error
-
-    assert caught.value is error
-    assert error.__cause__ is error.__context__ is None
-    assert not hasattr(error, "__notes__")
-
-
-@pytest.mark.parametrize("many", [False, True])
-async def test_what_a_handler_gives_stands_for_what_the_function_gives(
-    ordered_wait: PlainWait, *, many: bool
-) -> None:
-    fn: Any = Sleeper()
-    for given, expected in [(["x", "y"], None), (None, CallTimedOut), ({"k": 1}, InvalidResult)]:
-        fn.timeout = lambda _, given=given: given
-        async with ordered_wait(["a9"], fn, timeout=1, many=many) as results:
-            if expected is None or (given and not many):
-                out = [value async for value in results]
-                assert out == (given if many else [given])
-            else:
-                with pytest.raises(expected):
-                    await anext(results)
 
 
 @pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), OSError()])
@@ -192,15 +99,6 @@ async def test_a_plain_source_does_not_end_like_an_async_one(ordered_wait: Plain
         with pytest.raises(RuntimeError) as caught:
             await anext(results)
     assert isinstance(caught.value.__cause__, StopAsyncIteration)
-
-
-async def test_a_context_is_entered_once(ordered_wait: PlainWait) -> None:
-    wait = ordered_wait(range(3), skipping)
-    async with wait as results:
-        assert [value async for value in results] == [0, 1, 2]
-
-    with pytest.raises(RuntimeError, match="entered once"):
-        await wait.__aenter__()
 
 
 @pytest.mark.parametrize(
@@ -270,3 +168,50 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
             assert [result async for result in results]
 
     assert given == [["a1"], ("a1",)]
+
+
+each_that_caches = pytest.mark.parametrize("name", sorted(OPERATORS))
+
+HELD = 60.0
+"""Seconds for which results are good: longer than any of these tests."""
+
+
+async def all_of(
+    name: str, values: list[Any], key: Callable[[Any], Any] | None = None
+) -> tuple[list[Any], list[Any], Statistics]:
+    called: list[Any] = []
+
+    async def fn(value: Any) -> str:
+        called.append(value)
+        return f"{value!r}"
+
+    async with PLAIN_FORMS[name]["ordered"](
+        values, fn, cache=Cache(99, HELD, key=key), on_error=lambda _, error: type(error.__cause__)
+    ) as results:
+        return [each async for each in results], called, results.statistics()
+
+
+@each_that_caches
+@pytest.mark.parametrize(
+    "null", [None, math.nan, (1, None), (1, (2, None)), ("a", math.nan)], ids=repr
+)
+async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
+    _, called, figures = await all_of(name, [1, 2, 3], lambda _: null)
+
+    assert sorted(called) == [1, 2, 3]
+    assert (figures.null_keys, figures.loads, figures.calls) == (3, 0, 3)
+
+
+@each_that_caches
+async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> None:
+    def key(value: int) -> Any:
+        if value == 4:
+            raise StopIteration
+        return [value] if value % 2 else 6 // value
+
+    got, called, figures = await all_of(name, [3, 0, 2, 2, 4, 2], key)
+
+    assert got == [TypeError, ZeroDivisionError, "2", "2", got[4], "2"]
+    assert called == [2]
+    assert (figures.calls, figures.null_keys, figures.loads) == (6, 3, 1)
+    assert figures.failures_handled == 3

@@ -6,10 +6,9 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-from operators import Sleeper, Source, echo, failure_of, in_a_row, read_all, read_timed
+from operators import Sleeper, Source, echo, failure_of
 
 from asyncwait.spec import (
-    Barrier,
     CallFailed,
     CallTimedOut,
     Element,
@@ -17,7 +16,6 @@ from asyncwait.spec import (
     OpenOperator,
     OperatorConfig,
     Record,
-    Snapshot,
     TooManyAbandonedCalls,
 )
 
@@ -60,20 +58,6 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed(
     assert source.log == ["closed"]
 
 
-async def test_a_source_that_the_body_has_closed_is_closed_once_more(
-    open_operator: OpenOperator,
-) -> None:
-    async def give() -> AsyncIterator[Element]:
-        while True:
-            yield Record("a1")
-
-    source = give()
-    async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source) as results:
-        await anyio.sleep(0.5)
-        await source.aclose()  # type: ignore[attr-defined]
-        assert await read_all(results) == ["a1", "a1"]
-
-
 class Empty(Exception):
     """An exception may have a length, and it may be zero."""
 
@@ -102,21 +86,3 @@ async def test_an_error_of_the_source_is_the_sources_whatever_its_class(
         assert await failure_of(results) is error
         assert error.__cause__ is None
     assert await failure_of(results) is error
-
-
-async def test_a_snapshot_of_two_operators_in_a_row_restores_both(
-    open_operator: OpenOperator,
-) -> None:
-    both = in_a_row(open_operator, open_operator)
-    config = OperatorConfig("ordered", 2)
-    source = Source("a1", 1, "b1", 0.5, Barrier(1), 99)
-
-    async with both(config, (Sleeper(), Sleeper()), source) as results:
-        snapshot: Any = await anext(results)
-    at = anyio.current_time()
-    async with both(config, (Sleeper(), Sleeper()), Source("c0"), snapshot) as results:
-        after = await read_timed(results)
-
-    assert (at, snapshot.in_flight) == (1.5, (Record("a1"),))
-    assert snapshot.upstream == Snapshot(1, (Record("b1"),))
-    assert after == [(2.5, "a1"), (3.5, "b1"), (3.5, "c0")]

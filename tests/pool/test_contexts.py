@@ -1,4 +1,4 @@
-"""Tasks and contexts that calls share, and the end of the sharing."""
+"""Tasks and contexts that calls and batches share, the end of sharing, and results in batches."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,10 +8,11 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from operators import Sleeper, Source
 
-from asyncwait.backends.pool import open_operator
+from asyncwait.backends.pool import PoolResults, open_operator, ordered_wait
 from asyncwait.backends.pool._coroutine_workers import within
-from asyncwait.spec import CallFailed, OperatorConfig, Record
+from asyncwait.spec import Batch, OperatorConfig, Record, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -60,20 +61,6 @@ async def test_calls_that_set_something_share_a_task_and_no_context() -> None:
     assert len(set(tasks[1:])) == 1
 
 
-async def test_a_function_that_is_none_is_told_in_any_context() -> None:
-    def fn(value: str) -> Any:
-        PLACE.set(value)
-        return answer(value) if value == "a" else value
-
-    async def answer(value: str) -> list[str]:
-        return [value]
-
-    async with open_operator(OperatorConfig("ordered", 1), fn, feed("a", "b")) as results:
-        assert (await anext(results)) == Record("a")
-        with pytest.raises(CallFailed, match="expected an awaitable from fn"):
-            await anext(results)
-
-
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
 async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
     closed: list[str] = []
@@ -92,3 +79,60 @@ async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
     step.close()
 
     assert closed == ["b"]
+
+
+PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
+
+
+async def results_of(source: Any, fn: Any, **options: Any) -> list[Any]:
+    async with ordered_wait(source, fn, capacity=2, **options) as results:
+        return [value async for value in results]
+
+
+async def test_batches_that_set_nothing_share_a_task() -> None:
+    tasks: set[int] = set()
+
+    async def fn(values: list[int]) -> list[int]:
+        tasks.add(anyio.get_current_task().id)
+        await anyio.lowlevel.checkpoint()
+        return values
+
+    assert await results_of(range(8), fn, batch=PAIRS) == list(range(8))
+    assert len(tasks) == 1
+
+
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_a_late_cancellation_of_a_batch_hits_no_further_one() -> None:
+    kept: list[asyncio.Task[Any]] = []
+
+    async def fn(values: list[int]) -> list[int]:
+        if kept:
+            kept[0].cancel()
+        task = asyncio.current_task()
+        assert task is not None
+        kept.append(task)
+        await asyncio.sleep(0)
+        return values
+
+    assert await results_of(range(6), fn, batch=PAIRS) == list(range(6))
+    assert len(set(kept)) == 3
+
+
+async def test_take_ready_takes_no_more_than_its_limit_and_frees_slots() -> None:
+    source = Source(*[f"{name}1" for name in "abcdef"])
+
+    async with open_operator(OperatorConfig("ordered", 4), Sleeper(), source) as results:
+        assert isinstance(results, PoolResults)
+        first = await anext(results)
+        batch = [first, *results.take_ready(2)]
+        none_of_these = results.take_ready(0)
+        await anyio.sleep(0.5)
+        figures = results.statistics()
+        rest = results.take_ready(99)
+
+    assert batch == [Record("a1"), Record("b1"), Record("c1")]
+    assert none_of_these == []
+    assert figures == Statistics(
+        in_flight=3, held=1, calls=6, max_in_flight=4, max_held=4, oldest=1.5
+    )
+    assert rest == [Record("d1")]

@@ -1,6 +1,6 @@
 """What PyFlink is known to break: each expected failure is a departure, and shows in an example."""
 
-from flink_runs import assert_departures, said_of
+from flink_defects import assert_departures, said_of
 
 from asyncwait.backends.pyflink._expected_failures import KNOWN
 from asyncwait.backends.pyflink.conformance import backend

@@ -3,7 +3,7 @@
 import gc
 import threading
 
-from flink_runs import SCENARIOS, assert_the_same_each_time
+from flink_defects import SCENARIOS, assert_the_same_each_time
 
 from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink.conformance import backend

@@ -56,27 +56,6 @@ def in_thread(function: Callable[[], Any]) -> str:
     return "".join(raised)
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda mailbox: mailbox.try_take(MAIN),
-        TaskMailbox.create_batch,
-        TaskMailbox.try_take_from_batch,
-        TaskMailbox.drain,
-        TaskMailbox.quiesce,
-        TaskMailbox.close,
-    ],
-    ids=["try_take", "create_batch", "try_take_from_batch", "drain", "quiesce", "close"],
-)
-def test_another_thread_can_not_do_what_is_the_owners(
-    mailbox: TaskMailbox, use: Callable[[TaskMailbox], Any]
-) -> None:
-    assert in_thread(lambda: use(mailbox)) == (
-        "mails are taken in the thread of the mailbox's loop, not elsewhere"
-    )
-    assert len(mailbox) == 1
-
-
 def test_what_is_not_open_says_what_is_needed(mailbox: TaskMailbox) -> None:
     def refused(action: Callable[[], object]) -> str:
         with pytest.raises(MailboxClosedError) as caught:
@@ -150,6 +129,6 @@ async def test_what_suspends_or_runs_too_late_or_elsewhere_is_told() -> None:
     processor.suspend_default_action()
     with pytest.raises(RuntimeError, match=r"^the default action is suspended already; resume t"):
         processor.suspend_default_action()
-    processor.close()
+    processor.mailbox.close()
     with pytest.raises(MailboxClosedError, match=r"^running needs a mailbox that is open, this"):
         await processor.run()

@@ -9,7 +9,7 @@ import pytest
 import whole_reports
 from playwright.sync_api import Browser, sync_playwright
 
-from asyncwait.conformance.report.page import html_of
+from asyncwait.conformance.report._page import html_of
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 

@@ -9,7 +9,7 @@ import whole_reports
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from asyncwait.conformance.report.page import MOST
+from asyncwait.conformance.report._page import MOST
 from asyncwait.spec.scenario import scenarios_from_json, trace_from_json
 
 NAMES = list(whole_reports.REPORTS)

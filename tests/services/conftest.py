@@ -1,5 +1,5 @@
 """The servers of the tests in here."""
 
-from redis_fixtures import own_redis, redis_server, shared_redis
+from lookups import own_redis, redis_server, shared_redis
 
 __all__ = ["own_redis", "redis_server", "shared_redis"]

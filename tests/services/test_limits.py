@@ -4,7 +4,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-import anyio
 import pytest
 from counting import Counting, run
 
@@ -21,7 +20,7 @@ from asyncwait.backends.services import (
     RedisLimits,
     StandIns,
 )
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
+from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
 NUMBER = "a call is unknown: expected a number >= 0 as the cost of 1, got "
 
@@ -41,34 +40,6 @@ def test_numbers_of_others_are_costs_too() -> None:
     costs: list[Any] = [Decimal(2), Fraction(5, 2)]
     limits = [Limit(cost=lambda value: costs[value], up_to=5, per=1)]
     assert run(Counting(), range(2), limits=limits) == [0, 1]
-
-
-@pytest.mark.parametrize(
-    "shares",
-    [
-        {"batch": Batch(max_size=5)},
-        {"cache": Cache(max_keys=99, ttl=99)},
-        {"copy": lambda value: value},
-    ],
-)
-def test_calls_that_are_not_known_when_values_are_read_wait_themselves(
-    shares: dict[str, Any],
-) -> None:
-    begun: list[float] = []
-
-    async def fn(value: Any) -> Any:
-        begun.append(anyio.current_time())
-        return value
-
-    limits = [Limit(calls=2, per=1, latency=0), Limit(cost=float, up_to=1000, per=1)]
-    assert run(fn, range(20), limits=limits, **shares) == list(range(20))
-    calls = 4 if "batch" in shares else 20
-    assert len(begun) == calls
-    assert all(later - at >= 1 for at, later in zip(begun, begun[2:], strict=False))
-
-    budget = Budget(2, then="stop")
-    most = 10 if "batch" in shares else 2
-    assert run(fn, range(20), limits=[budget], **shares) == list(range(most))
 
 
 @pytest.mark.parametrize(

@@ -87,11 +87,6 @@ def test_the_input_is_read_a_bounded_way_ahead() -> None:
     assert most <= 11 + 4 * 100 + 10
 
 
-def test_a_large_batch_is_decoded_in_chunks() -> None:
-    with opened(batches_of(records(*range(2_500)), 2_500), echo) as partition:
-        assert elements_of(partition) == records(*range(2_500))
-
-
 @pytest.mark.parametrize("reader", [ThreadedSource, InMemorySource])
 def test_a_failure_names_record_and_cause(reader: Any) -> None:
     inputs = [Record("a"), Record("x", 3), *records(*"bcdefghij")]
@@ -207,50 +202,3 @@ def test_what_breaks_out_of_a_loop_reaches_who_reads(kind: type[BaseException]) 
 
     with pytest.raises(kind, match="of this test"), opened("abxc", fn) as partition:
         next(partition)
-
-
-def test_an_interrupt_of_the_reader_closes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def fn(value: str) -> list[str]:
-        await asyncio.sleep(9)
-        return [value]
-
-    asked = asyncio.run_coroutine_threadsafe
-
-    class Interrupted:
-        def __init__(self, *args: Any) -> None:
-            self._future = asked(*args)
-
-        def result(self) -> Any:
-            raise KeyboardInterrupt
-
-        def cancel(self) -> None:
-            self._future.cancel()
-
-    with opened("a", fn) as results:
-        with monkeypatch.context() as patch:
-            patch.setattr(asyncio, "run_coroutine_threadsafe", Interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                next(results)
-        with pytest.raises(KeyboardInterrupt):
-            next(results)
-
-
-def test_tasks_that_user_code_leaves_behind_are_ended() -> None:
-    ended: list[str] = []
-    tasks: list[asyncio.Task[None]] = []
-
-    async def background() -> None:
-        try:
-            await asyncio.sleep(9)
-        finally:
-            await asyncio.sleep(0)
-            ended.append("background")
-
-    async def fn(value: str) -> list[str]:
-        tasks.append(asyncio.create_task(background()))
-        await asyncio.sleep(0)
-        return [value]
-
-    with opened("a", fn) as partition:
-        assert elements_of(partition) == records("a")
-    assert ended == ["background"]

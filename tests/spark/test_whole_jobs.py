@@ -1,4 +1,4 @@
-"""Whole jobs in processes of their own: a cluster, Spark Connect, and two examples."""
+"""Whole jobs: the pages in this process; a cluster, Spark Connect and two examples apart."""
 
 import os
 import re
@@ -7,15 +7,35 @@ import sys
 import time
 from ast import literal_eval
 from pathlib import Path
+from typing import Any
 
 import connect_job
 import pytest
-import standalone_job
+import standalone
 from example_modules import run_example
-from standalone import standalone
+from pages import blocks_of, run
 
+from asyncwait.backends.spark import EmbeddedSpark
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
 WITHIN = 500.0
 """Seconds; on a machine with nothing else to do it takes twenty."""
+
+
+def test_the_tutorial_prints_what_it_says(spark: EmbeddedSpark) -> None:
+    blocks = [block for section in blocks_of(TUTORIAL).values() for block in section]
+    names: dict[str, Any] = {"__name__": "__main__"}  # functions travel by value
+
+    printed = [run(block, TUTORIAL, names) for block in blocks]
+
+    assert printed == [block.printed for block in blocks]
+
+
+def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -> None:
+    (block,) = blocks_of(LOOKUP)["Join a DataFrame"]
+
+    assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed
 
 
 def calls(folder: Path) -> int:
@@ -23,10 +43,11 @@ def calls(folder: Path) -> int:
     return len(notes.read_text().split()) if notes.exists() else 0
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1_200)
 def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
-    with standalone(tmp_path) as cluster:
-        command = [sys.executable, standalone_job.__file__, cluster.url, str(tmp_path)]
+    with standalone.standalone(tmp_path) as cluster:
+        command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:
             job = subprocess.Popen(command, stdout=log, stderr=log)
         until = time.monotonic() + WITHIN
@@ -62,6 +83,7 @@ def test_a_connect_session_does_what_others_do(tmp_path: Path) -> None:
     assert told[1].startswith("max_tasks must be given")
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(300)
 def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     options = ["--airports", "200", "--on", "spark", "--capacity", "10"]
@@ -76,6 +98,7 @@ def test_a_job_that_was_killed_finds_what_was_completed() -> None:
     assert "200 of 200 done" in done.stderr
 
 
+@pytest.mark.sampled(3, of="killed jobs")
 @pytest.mark.timeout(1200)
 def test_a_stream_that_was_killed_pays_for_nothing_twice() -> None:
     done = run_example("payments", "--seconds", "3", "--way", "carry", seconds=1150)

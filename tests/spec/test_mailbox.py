@@ -31,7 +31,7 @@ def test_a_closed_mailbox_is_an_error_of_ours_and_a_runtime_error() -> None:
 PROGRAM = Program(
     (
         Step("execute", "a", Post("m", 2, urgent=True, does=(Step("execute", mail=Post("n")),))),
-        Step("exclusively", within=(Step("count"),)),
+        Step("exclusively", within=(Step("has_mail"),)),
         Step("take", priority=1),
     ),
     action=((Step("suspend_action"),),),

@@ -3,10 +3,9 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -37,11 +36,3 @@ def run_example(name: str, *options: str, seconds: float) -> subprocess.Complete
         timeout=seconds,
         check=False,
     )
-
-
-def said_without(package: str, example: Any, needed: Mapping[str, str], capsys: Any) -> str:
-    with pytest.MonkeyPatch.context() as patch:
-        for other in needed:
-            patch.setitem(sys.modules, other, None if other == package else sys)
-        assert example.main(["--plot", "picture.png"]) == 2
-    return str(capsys.readouterr().err)

@@ -239,3 +239,23 @@ async def failure_of(table: Table, key: Any) -> str:
     with pytest.raises(CallFailed) as caught:
         await rows_of(table, key)
     return str(caught.value)
+
+
+@pytest.fixture(scope="session")
+def shared_redis() -> Iterator[RedisServer]:
+    server = RedisServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def redis_server(shared_redis: RedisServer) -> RedisServer:
+    shared_redis.client.flushall()
+    return shared_redis
+
+
+@pytest.fixture
+def own_redis() -> Iterator[RedisServer]:
+    server = RedisServer("--appendonly", "yes")
+    yield server
+    server.close()

@@ -1,11 +1,16 @@
-"""A Spark cluster of its own on this machine: a master, and workers that can be killed."""
+"""A Spark cluster of its own on this machine, with workers that can be killed.
 
+As a script, `python standalone.py MASTER FOLDER`, it is a job whose rows and figures go to files.
+"""
+
+import asyncio
 import contextlib
 import os
 import signal
 import socket
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
@@ -109,3 +114,32 @@ def await_daemon(is_there: Callable[[], bool], log: Path) -> None:
     while not is_there():
         assert time.monotonic() < until, log.read_text()
         time.sleep(0.05)  # Daemons of another process tell nobody that they are up.
+
+
+def job(master: str, folder: Path) -> None:
+    from asyncwait.backends.journal import Journal
+    from asyncwait.backends.spark import Progress, embedded_spark, ordered_wait
+
+    calls = folder / "calls"
+
+    class Fetch:
+        async def __call__(self, value: int) -> tuple[int]:
+            await asyncio.sleep(0.02)
+            with calls.open("a") as notes:
+                notes.write(f"{value}\n")
+            return (2 * value,)
+
+    session = embedded_spark(master).session
+    df = session.range(0, 1000, 1, 2)
+    journal = Journal(str(folder / "journal"), "standalone", "1")
+    with Progress(1000, session=session, show=False) as progress:
+        out = ordered_wait(
+            df, Fetch, "twice long", columns="id", capacity=5, journal=journal, progress=progress
+        )
+        rows = [(row.id, row.twice) for row in out.collect()]
+    (folder / "summary").write_text(progress.summary())
+    (folder / "rows").write_text(repr(rows))
+
+
+if __name__ == "__main__":
+    job(sys.argv[1], Path(sys.argv[2]))

@@ -1,14 +1,13 @@
-"""The adapter of threads: it hides nothing that threads do, in virtual and in real time."""
+"""The adapter of threads: it hides nothing that threads do."""
 
 import math
-import time
 from functools import partial
 from typing import Any
 
 import pytest
 
 from asyncwait.backends.threads._thread_pool import Call, ThreadPool
-from asyncwait.backends.threads.conformance import _backend, _server, plain_backend
+from asyncwait.backends.threads.conformance import plain_backend
 from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, open_served
 from asyncwait.conformance.areas import CHECKS
@@ -17,9 +16,7 @@ from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, load_backend
-from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
-from asyncwait.spec.scenario import Plan, Scenario, Step, Timed
 
 SCENARIOS = 100
 
@@ -68,31 +65,6 @@ def test_a_call_that_no_thread_has_begun_gives_its_permit_back() -> None:
         pool.ask(Call(number, lambda: str, math.inf, partial(given_back.append, number)))
     pool.withdraw()
     assert given_back == [2, 1, 0]
-
-
-STALL = 0.045
-"""Seconds, hardly more than a step of the grid: rounded, what comes so late is in time."""
-
-ONE = Scenario(
-    inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(after=40, results=("a1",)),)),)
-)
-
-
-@pytest.mark.parametrize("where", ["to the server", "back"])
-def test_a_thread_that_stalls_is_late(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    owner: Any = ThreadPool if where == "to the server" else _server._Request
-    name = "_run" if where == "to the server" else "wait"
-    method = getattr(owner, name)
-
-    def stalling(self: Any, *args: Any) -> Any:
-        if where == "back":
-            self._answered.wait()
-        time.sleep(STALL)
-        return method(self, *args)
-
-    monkeypatch.setattr(owner, name, stalling)
-    (trace,) = _backend._play_for_real([ONE])
-    assert trace.legs[0].late_by >= 1000 * STALL
 
 
 RUNS = 50

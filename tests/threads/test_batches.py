@@ -1,11 +1,10 @@
 """A plain function that is called with several values in one thread."""
 
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from blocking import Gated, await_event, ours
+from blocking import await_event, ours
 from remains import wait_until
 
 from asyncwait.backends.services import Budget, Cost, InFlight
@@ -49,29 +48,6 @@ def test_a_function_may_change_the_list_that_it_is_given() -> None:
 
     with ordered_wait([3, 1, 2], answer, batch=Batch(max_size=3), capacity=3) as results:
         assert list(results) == [30, 10, 20]
-
-
-@pytest.mark.filterwarnings("ignore:.*run.? on in .*thread:RuntimeWarning")
-def test_a_batch_that_runs_on_is_counted(fn: Gated) -> None:
-    is_open = threading.Event()
-
-    def values() -> Iterator[str]:
-        yield from "ab"
-        await_event(is_open)
-        wait_until(lambda: results.statistics().abandoned == 1)
-        yield from "cd"
-
-    def answer(values: list[str]) -> Any:
-        return fn(tuple(values))
-
-    fn.open_for(("c", "d"))
-    batch = Batch(max_size=2, max_wait=10, in_flight=1)
-    with ordered_wait(values(), answer, timeout=SHORT, on_error="skip", batch=batch) as results:
-        is_open.set()
-        assert list(results) == ["c", "d"]
-        figures = results.statistics()
-
-    assert (figures.timeouts, figures.batches, figures.calls) == (2, 2, 4)
 
 
 @pytest.mark.parametrize(("limits", "out"), [([Budget(4, "USD", then="stop")], 2), (None, 4)])

@@ -11,7 +11,7 @@ import trio
 from blocking import await_event
 
 from asyncwait.backends.threads import ordered_wait, unordered_wait
-from asyncwait.backends.threads._loop_thread import LoopThread
+from asyncwait.backends.threads._blocking import LoopThread
 
 INTERRUPTIONS: list[Callable[[], BaseException]] = [
     KeyboardInterrupt,

@@ -1,13 +1,24 @@
-"""A user's function is taken apart at the door, and what it gives is read whole."""
+"""Parts of a user's function, its results, its back-offs, and checks of a snapshot."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+import re
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from asyncwait.spec import CallFailed, InvalidConfig, InvalidResult, Record
-from asyncwait.toolkit import FunctionParts, call_failed, collect_results
+from asyncwait.spec import (
+    Barrier,
+    CallFailed,
+    InvalidConfig,
+    InvalidResult,
+    LatencyMarker,
+    Record,
+    Retry,
+    Snapshot,
+    Watermark,
+    WatermarkStatus,
+)
+from asyncwait.toolkit import BackOffs, FunctionParts, call_failed, check_restore, collect_results
 
 RECORD = Record("a", 12)
 
@@ -56,33 +67,6 @@ def test_what_is_no_collection_is_an_invalid_result(returned: Any) -> None:
     assert caught.value.record == RECORD
 
 
-class RefusesIteration:
-    def __iter__(self) -> Iterator[Any]:
-        raise TypeError("broken")
-
-
-def breaks_with(error: BaseException) -> Iterator[int]:
-    yield 1
-    raise error
-
-
-@pytest.mark.parametrize(
-    "returned",
-    [
-        breaks_with(ValueError("broken")),
-        breaks_with(asyncio.CancelledError("broken")),
-        breaks_with(GeneratorExit("broken")),
-        RefusesIteration(),
-    ],
-    ids=["error", "cancellation", "exit", "refusal"],
-)
-def test_a_collection_that_raises_fails_the_call(returned: Any) -> None:
-    with pytest.raises(CallFailed, match=r"^Record 'a' @ 12: .*\('broken'\)$") as caught:
-        collect_results(RECORD, returned)
-
-    assert str(caught.value).endswith(repr(caught.value.__cause__))
-
-
 def test_the_error_of_a_call_that_names_the_record_is_not_wrapped_again() -> None:
     error = InvalidResult(RECORD, "no collection")
 
@@ -97,3 +81,86 @@ def test_an_error_is_shown_with_its_text_where_that_is_made_by_its_class() -> No
 
     for error, said in ((Late(), "Late(\"no column is named 'nope'\")"), (Late(1), "Late(1)")):
         assert str(call_failed(RECORD, error)).endswith(f"the call failed: {said}")
+
+
+A = Record("a")
+
+
+def failure(error: BaseException) -> CallFailed:
+    failed = call_failed(A, error)
+    assert isinstance(failed, CallFailed)
+    return failed
+
+
+class Sized(Exception):
+    def __len__(self) -> int:
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("on_error", "repeated"),
+    [
+        (Exception, [ValueError, KeyError, TimeoutError, Sized]),
+        (ValueError, [ValueError]),
+        ((ValueError, KeyError), [ValueError, KeyError]),
+        (Sized, [Sized]),
+        (lambda error: isinstance(error, TimeoutError), [TimeoutError]),
+        (lambda error: "yes" if isinstance(error, KeyError) else "", [KeyError]),
+    ],
+)
+def test_an_error_that_is_named_is_a_reason(on_error: Any, repeated: list[type[Exception]]) -> None:
+    back_offs = BackOffs(Retry(on_error=on_error))
+    kinds = [ValueError, KeyError, TimeoutError, Sized]
+
+    assert [k for k in kinds if back_offs.after_failure(failure(k()), 1) is not None] == repeated
+
+
+def test_what_ends_the_program_passes_a_predicate() -> None:
+    def interrupted(_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        BackOffs(Retry(on_error=interrupted)).after_failure(failure(ValueError()), 1)
+
+
+def test_jitter_leaves_out_a_part_of_each_back_off() -> None:
+    retry = Retry(initial=8, multiplier=1, jitter=0.25, seed=7)
+    pauses = [_pauses(BackOffs(retry)) for _ in range(2)]
+
+    assert pauses[0] == pauses[1]
+    assert len(set(pauses[0])) == len(pauses[0])
+    assert all(6 <= pause <= 8 for pause in pauses[0])
+    assert _pauses(BackOffs(Retry(initial=8, multiplier=1, jitter=0.25))) != pauses[0]
+
+
+def _pauses(back_offs: BackOffs) -> list[float | None]:
+    return [back_offs.after_failure(failure(ValueError()), 1) for _ in range(20)]
+
+
+@pytest.mark.parametrize(
+    "restore",
+    [None, Snapshot(1), Snapshot(2, (Record("a"), Watermark(3), WatermarkStatus(idle=True)))],
+    ids=["none", "empty", "everything"],
+)
+def test_what_a_snapshot_can_hold_is_accepted(restore: Snapshot | None) -> None:
+    check_restore(restore)
+
+
+@pytest.mark.parametrize(
+    ("restore", "name", "shown"),
+    [
+        *((wrong, "restore", wrong) for wrong in (b"x", (Record("a"),), Snapshot)),
+        *(
+            (Snapshot(1, (Record("b"), wrong, 7)), r"restore\.in_flight", wrong)  # type: ignore[arg-type]
+            for wrong in ("a", None, LatencyMarker(1), Barrier(1), Snapshot(1))
+        ),
+        *(
+            (Snapshot(1, wrong), r"restore\.in_flight", wrong)
+            for wrong in (None, 7, "ab", iter(()))
+        ),  # type: ignore[arg-type]
+    ],
+)
+def test_what_can_not_be_restored_is_refused(restore: Any, name: str, shown: Any) -> None:
+    told = re.escape(f"got {shown!r} ({type(shown).__name__})")
+    with pytest.raises(InvalidConfig, match=f"^{name} must be .*{told}$"):
+        check_restore(restore)

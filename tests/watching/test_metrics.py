@@ -9,10 +9,9 @@ from typing import Any
 import anyio
 import opentelemetry.metrics
 import pytest
-from collected import Collected
 from opentelemetry.sdk.metrics.export import Sum
 from operators import in_threads
-from played import Played
+from watched import Collected, Played
 
 from asyncwait.backends.lookup import LookupStatistics
 from asyncwait.backends.watching import _instruments, export_metrics

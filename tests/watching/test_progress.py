@@ -6,11 +6,10 @@ from typing import Any
 
 import anyio
 import pytest
-import terminals
+import watched
 from operators import seconds_now
-from played import Played
 from rich.console import Console
-from terminals import drawn, written
+from watched import Played, drawn, written
 
 from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.backends.watching import show_progress
@@ -21,12 +20,12 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def terminal() -> Console:
-    return terminals.terminal()
+    return watched.terminal()
 
 
 @pytest.fixture
 def log() -> Console:
-    return terminals.log(20)
+    return watched.log(20)
 
 
 async def read_all(results: AsyncIterator[Any]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import anyio
 import pytest
 from operators import seconds_now
-from played import Played
+from watched import Played
 
 from asyncwait.backends.watching import statistics_of
 from asyncwait.spec import InvalidConfig

@@ -36,7 +36,7 @@ holds each record once.
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._cache import LoadCall, ResultCache
-from asyncwait.reference._calls import TaskCall
+from asyncwait.reference._calls import Completion, Outcome, Raised, Returned, TaskCall
 from asyncwait.reference._counts import (
     BreakerCount,
     BudgetCount,
@@ -45,13 +45,10 @@ from asyncwait.reference._counts import (
     Need,
     WindowCount,
 )
-from asyncwait.reference._executor import MailboxExecutor
 from asyncwait.reference._gate import Caller, Gate, Permit
 from asyncwait.reference._handler import Attempt, ResultHandler
-from asyncwait.reference._keys import KeyLines
-from asyncwait.reference._mailbox import OPERATOR, Mail, TaskMailbox
-from asyncwait.reference._operator import AsyncWaitOperator
-from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
+from asyncwait.reference._mailbox import OPERATOR, Mail, MailboxExecutor, TaskMailbox
+from asyncwait.reference._operator import AsyncWaitOperator, KeyLines
 from asyncwait.reference._output import Output
 from asyncwait.reference._parts import QUEUES, REFERENCE, Parts, open_with
 from asyncwait.reference._processor import MailboxProcessor, Suspension
@@ -65,12 +62,11 @@ from asyncwait.reference._queues import (
     Segment,
     UnorderedQueue,
 )
-from asyncwait.reference._source import End, SourceReader
-from asyncwait.reference._stream import ResultStream
+from asyncwait.reference._stream import End, ResultStream, SourceReader
 from asyncwait.reference._task import InputStatus, StreamTask
 from asyncwait.reference._timers import Alarm, LoopAlarm, TaskAlarm, Timer, TimerService
 from asyncwait.spec.exports import claim_exports
-from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxMetrics, MailboxState
+from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
 from asyncwait.toolkit import plain_wait
 
 open_operator = open_with()
@@ -109,7 +105,6 @@ __all__ = [
     "Mail",
     "MailboxClosedError",
     "MailboxExecutor",
-    "MailboxMetrics",
     "MailboxProcessor",
     "MailboxState",
     "Need",

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.reference._calls import TaskCall
+from asyncwait.reference._calls import Outcome, Raised, Returned, TaskCall
 from asyncwait.reference._mailbox import Mail
-from asyncwait.reference._outcomes import Outcome, Raised, Returned
 from asyncwait.toolkit import answers_of, outcome_of, reraise_fatal
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.reference._calls import TaskCall
-from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.reference._calls import Outcome, Raised, Returned, TaskCall
 from asyncwait.spec import InvalidResult, OperatorError
 from asyncwait.toolkit import (
     NULL_KEY,

@@ -17,7 +17,7 @@ from anyio import current_time
 from anyio.lowlevel import current_token
 from msgspec.structs import replace
 
-from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.reference._calls import Outcome, Raised, Returned
 from asyncwait.spec import InvalidConfig, RetryAfter
 from asyncwait.spec.limits import (
     Adaptive,

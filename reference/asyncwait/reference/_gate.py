@@ -24,9 +24,9 @@ from asyncwait.spec.limits import BudgetSpent, NotCalled, PermitTimedOut
 from asyncwait.toolkit import isolated
 
 if TYPE_CHECKING:
+    from asyncwait.reference._calls import Outcome
     from asyncwait.reference._handler import ResultHandler
     from asyncwait.reference._operator import AsyncWaitOperator
-    from asyncwait.reference._outcomes import Outcome
     from asyncwait.reference._timers import Timer
     from asyncwait.spec import OperatorError
 from asyncwait.spec.limits import AnyLimit

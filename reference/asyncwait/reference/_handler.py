@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from asyncwait.reference._calls import TaskCall
-from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
+from asyncwait.reference._calls import Completion, Outcome, Raised, Returned, TaskCall
 from asyncwait.reference._queues import RecordEntry
 from asyncwait.spec import OperatorError, Record, ResultRejected
 from asyncwait.spec.limits import BudgetSpent, CostMistold, NotCalled

@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import anyio
 from msgspec import Struct
 
-from asyncwait.spec.mailbox import MAIN, Description, Loop, MailboxClosedError, MailboxState
+from asyncwait.spec.mailbox import MAIN, Loop, MailboxClosedError, MailboxState
+from asyncwait.toolkit import reraise_fatal
 
 OPERATOR = 0
 """Priority of the operator's own mails. A part of the operator that waits, as Flink's does for
@@ -34,7 +35,7 @@ class Mail(Struct, frozen=True, eq=False):
         urgent: whether it precedes all mails that are not urgent. Urgent mails keep their order,
             and the same takers see them (Flink's MB-14, MB-15).
         deferrable: whether only the main loop sees it, at any priority (Flink's MB-13).
-        about: description, or a function that returns it.
+        description: description by its sender.
         future: future of the result; None without a future.
     """
 
@@ -42,13 +43,8 @@ class Mail(Struct, frozen=True, eq=False):
     priority: int = OPERATOR
     urgent: bool = False
     deferrable: bool = False
-    about: Description = ""
+    description: str = ""
     future: Future[Any] | None = None
-
-    @property
-    def description(self) -> str:
-        """Description; a function is called now, and for most mails never (Flink's MB-3)."""
-        return self.about if isinstance(self.about, str) else self.about()
 
     def is_visible_to(self, priority: int, *, with_deferred: bool = False) -> bool:
         """Return whether a taker of `priority` sees it, possibly `with_deferred` mails."""
@@ -254,3 +250,95 @@ class TaskMailbox:
         return MailboxClosedError(
             f"{action} needs a mailbox that is {needed}, this one is {self._state.value}"
         )
+
+
+class MailboxExecutor:
+    """Access to the mailbox, filtered by a priority.
+
+    Args:
+        mailbox: mailbox to send mails to, and to run mails from.
+        priority: priority of the mails sent, and the lowest priority of the mails run.
+
+    Raises:
+        ValueError: the priority is below `MAIN`, the priority of the main loop, which has to see
+            every mail.
+    """
+
+    def __init__(self, mailbox: TaskMailbox, priority: int) -> None:
+        if priority < MAIN:
+            raise ValueError(f"priority must be {MAIN} (MAIN) or more, got {priority!r}")
+        self._mailbox = mailbox
+        self._priority = priority
+
+    def execute(
+        self,
+        run: Callable[[], object],
+        *,
+        urgent: bool = False,
+        deferrable: bool = False,
+        description: str = "",
+    ) -> None:
+        """Send a mail that calls `run`. For any thread.
+
+        Args:
+            run: function that does the work; it can't await.
+            urgent: whether it precedes all mails that are not urgent.
+            deferrable: whether only the main loop runs it.
+            description: description of the mail.
+
+        Raises:
+            MailboxClosedError: the mailbox is not open.
+        """
+        self._mailbox.put(Mail(run, self._priority, urgent, deferrable, description))
+
+    def submit(
+        self,
+        run: Callable[[], T],
+        *,
+        urgent: bool = False,
+        deferrable: bool = False,
+        description: str = "",
+    ) -> Future[T]:
+        """Send a mail that calls `run`, and return the future of its result. See `execute`.
+
+        Only the future has the error of `run` (Flink's MB-17).
+
+        Raises:
+            MailboxClosedError: the mailbox is not open.
+        """
+        future: Future[T] = Future()
+
+        def complete() -> None:
+            if future.set_running_or_notify_cancel():
+                _complete(future, run)
+
+        self._mailbox.put(Mail(complete, self._priority, urgent, deferrable, description, future))
+        return future
+
+    async def run_one(self) -> None:
+        """Wait for one visible mail and run it; raise its error (Flink's yield)."""
+        mail = await self._mailbox.take(self._priority)
+        mail.run()
+
+    def try_run_one(self, *, with_deferred: bool = False) -> bool:
+        """Run one visible mail; return whether a mail was visible (Flink's tryYield).
+
+        Args:
+            with_deferred: whether to run deferrable mails, too. A part that finishes needs this, or
+                its own mails run too late (FLINK-39481).
+        """
+        mail = self._mailbox.try_take(self._priority, with_deferred=with_deferred)
+        if mail is None:
+            return False
+        mail.run()
+        return True
+
+
+def _complete(future: Future[T], run: Callable[[], T]) -> None:
+    try:
+        result = run()
+    except BaseException as error:
+        future.set_exception(error)
+        reraise_fatal(error)
+    else:
+        future.set_result(result)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from contextvars import copy_context
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asyncwait.reference._queues import Entry, FenceEntry
 from asyncwait.spec import (
@@ -15,7 +15,7 @@ from asyncwait.spec import (
     Watermark,
     WatermarkStatus,
 )
-from asyncwait.toolkit import BackOffs, CallScope, FunctionParts, invalid_key, run_hook
+from asyncwait.toolkit import BackOffs, ByKey, CallScope, FunctionParts, invalid_key, run_hook
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,46 @@ if TYPE_CHECKING:
     from asyncwait.reference._cache import ResultCache
     from asyncwait.reference._gate import Gate
     from asyncwait.reference._handler import Attempt, ResultHandler
-    from asyncwait.reference._keys import KeyLines
     from asyncwait.reference._mailbox import TaskMailbox
     from asyncwait.reference._output import Output
     from asyncwait.reference._queues import ElementQueue
     from asyncwait.reference._timers import Spawn, TimerService
+
+
+class KeyLines:
+    """A line of undecided records for each key; the first has been called (KEY-1, KEY-4).
+
+    A key without an undecided record has no line, and takes no memory (KEY-13).
+    """
+
+    def __init__(self) -> None:
+        self.lines: ByKey[deque[ResultHandler]] = ByKey()
+
+    def key_of(self, handler: ResultHandler) -> Any:
+        """Return the key of a record."""
+        return handler.record.key
+
+    def enter(self, handler: ResultHandler) -> bool:
+        """Put a record at the end of the line of its key; return whether it is the first."""
+        line = self.lines.get(self.key_of(handler))
+        handler.line = deque() if line is None else line
+        handler.line.append(handler)
+        if line is None:
+            self.lines.put(self.key_of(handler), handler.line)
+        return line is None
+
+    def leave(self, handler: ResultHandler) -> ResultHandler | None:
+        """Remove a decided record from the head of its line; return the next record (KEY-5).
+
+        The handler holds its line, because a changed key would not find it.
+        """
+        line, handler.line = handler.line, None
+        assert line is not None
+        line.popleft()
+        if line:
+            return line[0]
+        self.lines.remove(self.key_of(handler), line)
+        return None
 
 
 class AsyncWaitOperator:

@@ -11,9 +11,8 @@ from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._cache import LoadCall, ResultCache
 from asyncwait.reference._gate import Gate
 from asyncwait.reference._handler import Attempt, ResultHandler
-from asyncwait.reference._keys import KeyLines
 from asyncwait.reference._mailbox import TaskMailbox
-from asyncwait.reference._operator import AsyncWaitOperator
+from asyncwait.reference._operator import AsyncWaitOperator, KeyLines
 from asyncwait.reference._output import Output
 from asyncwait.reference._processor import MailboxProcessor
 from asyncwait.reference._queues import (
@@ -22,8 +21,7 @@ from asyncwait.reference._queues import (
     OrderedQueue,
     UnorderedQueue,
 )
-from asyncwait.reference._source import SourceReader
-from asyncwait.reference._stream import ResultStream
+from asyncwait.reference._stream import ResultStream, SourceReader
 from asyncwait.reference._task import StreamTask
 from asyncwait.reference._timers import TimerService
 from asyncwait.spec import Element, Mode, OpenOperator, OperatorConfig, Snapshot

@@ -17,18 +17,15 @@ from typing import ClassVar
 
 from anyio.lowlevel import checkpoint
 
-from asyncwait.reference._executor import MailboxExecutor
-from asyncwait.reference._mailbox import Mail, TaskMailbox
+from asyncwait.reference._mailbox import Mail, MailboxExecutor, TaskMailbox
 from asyncwait.spec.mailbox import (
     HIGHEST,
     MAIN,
     DefaultAction,
     Loop,
     MailboxClosedError,
-    MailboxMetrics,
     MailboxState,
 )
-from asyncwait.spec.texts import shown
 
 
 class Suspension:
@@ -68,7 +65,6 @@ class MailboxProcessor:
         self._is_completed = False
         self._is_stopped = False  # this run of the loop
         self._is_waiting = False  # for a mail
-        self._mails = 0
 
     @property
     def mailbox(self) -> TaskMailbox:
@@ -77,11 +73,7 @@ class MailboxProcessor:
 
     def executor(self, priority: int) -> MailboxExecutor:
         """Return access to the mailbox for a part of the operator with `priority`."""
-        return self.executor_class(self._mailbox, priority, lambda: self._suspension is not None)
-
-    def metrics(self) -> MailboxMetrics:
-        """Return the present figures."""
-        return MailboxMetrics(self._mails, len(self._mailbox))
+        return self.executor_class(self._mailbox, priority)
 
     # The loop
 
@@ -112,14 +104,15 @@ class MailboxProcessor:
                 self._run_batch(self._goes_on_suspended)
                 await checkpoint()
             else:
-                self._run_mail(await self._next_mail())
+                mail = await self._next_mail()
+                mail.run()
 
     def _goes_on_suspended(self) -> bool:
         return self._suspension is not None and not self._is_stopped
 
     def _run_batch(self, goes_on: Callable[[], bool]) -> None:
         while goes_on() and (mail := self._mailbox.try_take_from_batch()) is not None:
-            self._run_mail(mail)
+            mail.run()
 
     async def _next_mail(self) -> Mail:
         self._is_waiting = True
@@ -127,10 +120,6 @@ class MailboxProcessor:
             return await self._mailbox.take(MAIN)
         finally:
             self._is_waiting = False
-
-    def _run_mail(self, mail: Mail) -> None:
-        self._mails += 1
-        mail.run()
 
     async def _run_default_action(self) -> None:
         pending = self._default_action(self)
@@ -178,18 +167,6 @@ class MailboxProcessor:
     def _complete(self) -> None:
         self._is_completed = self._is_stopped = True
 
-    def report_error(self, error: BaseException) -> None:
-        """Let the loop raise `error`, before the waiting mails. For any thread (Flink's MB-29).
-
-        Raises:
-            MailboxClosedError: the mailbox is not open.
-        """
-
-        def fail() -> None:
-            raise error
-
-        self._control.execute(fail, urgent=True, description=lambda: f"report {shown(error)}")
-
     def _send_if_open(self, run: Callable[[], object], description: str) -> None:
         """Send an urgent mail if the mailbox is open; else mostly do nothing.
 
@@ -201,21 +178,6 @@ class MailboxProcessor:
             is_quiesced = self._mailbox.state is MailboxState.QUIESCED
             if is_quiesced and threading.get_ident() == self._thread:
                 run()
-
-    # The end
-
-    def prepare_close(self) -> None:
-        """Refuse new mails; waiting mails still run (Flink's MB-30)."""
-        self._mailbox.quiesce()
-
-    def drain(self) -> None:
-        """Run the waiting mails once; the first error is raised, and the other mails remain."""
-        self._mailbox.create_batch()
-        self._run_batch(lambda: True)
-
-    def close(self) -> None:
-        """Close the mailbox, drop the remaining mails, and cancel their futures."""
-        self._mailbox.close()
 
 
 def _look_again() -> None:

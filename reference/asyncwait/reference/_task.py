@@ -22,7 +22,7 @@ from asyncwait.toolkit import FunctionParts, running_loop, start_task
 if TYPE_CHECKING:
     from asyncwait.reference._parts import Parts
     from asyncwait.reference._processor import Suspension
-    from asyncwait.reference._source import End
+    from asyncwait.reference._stream import End
 
 
 class InputStatus(Enum):

@@ -9,8 +9,9 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from node import FOLDER, NODE, node
 from outside import Folder
+from sample import some
 
-from asyncwait.conformance._vectors import has_one_outcome, made_vectors, run_vectors
+from asyncwait.conformance._commands._vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
 from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import (
@@ -64,7 +65,7 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
 
 def test_another_sound_operator_comes_to_the_same() -> None:
     with open_backend("pool-trio") as backend:
-        found = list(run_vectors(backend, all_vectors()))
+        found = list(run_vectors(backend, some(all_vectors(), 5, "vectors")))
 
     assert [each.vector.name for each in found if each.kind != "pass"] == []
     assert sum(each.vector.outcome is not None for each in found) > len(found) // 2

@@ -9,7 +9,7 @@ import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.backends.faulty.carry._hosts import CallsAKeyAtOnce, CallsAllAtOnce
+from asyncwait.backends.faulty.carry import CallsAKeyAtOnce, CallsAllAtOnce
 from asyncwait.backends.spark import Carry, EmbeddedSpark
 from asyncwait.backends.spark.conformance import _stream_leg
 from asyncwait.backends.spark.conformance._backends import KEPT, planned

@@ -229,16 +229,6 @@ def test_calls_that_differ_have_other_settings() -> None:
         assert told[one] != told[other], (one, other)
 
 
-def test_the_time_zone_counts_where_instants_are_read() -> None:
-    assert CALL.settings() == differing(zone="Europe/Berlin").settings()
-    clock = sql.StructField("id", sql.TimestampNTZType())
-    here, there = (differing(given=[clock], zone=zone).settings() for zone in ("UTC", "CET"))
-    assert here == there
-    named = {name for name, call in CALLS.items() if "zone" in dict(call.settings())}
-    instants = {name for name in CALLS if "instant" in name or "elsewhere" in name}
-    assert named == {*instants, "deep", "two", "another order"}
-
-
 @pytest.mark.parametrize(
     ("kind", "said"),
     [

@@ -1,10 +1,10 @@
 """How rows become what the function is given, and what goes out for them, without Spark."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from math import nan
-from typing import Any, ClassVar
+from typing import Any
 from urllib.error import HTTPError
 
 import pyarrow as pa
@@ -13,12 +13,11 @@ from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
 from asyncwait.backends.spark import SchemaMismatch
-from asyncwait.backends.spark.frame import _failures
-from asyncwait.backends.spark.frame._failures import FailedRows
+from asyncwait.backends.spark.frame._errors import FailedRows
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError, Retry
+from asyncwait.spec import CallFailed, CallTimedOut, OperatorError, Retry
 
 TABLE = pa.table(
     {
@@ -96,52 +95,11 @@ def test_the_function_is_given_rows_like_those_of_pyspark() -> None:
         row.id = 8
 
 
-def test_unordered_results_bring_their_own_rows_along() -> None:
-    rows = enriched(double, mode="unordered", capacity=10, batch_size=3)
-    assert rows != EXPECTED
-    assert sorted(rows, key=lambda row: row["id"]) == EXPECTED
-
-
 def test_what_is_carried_is_what_came() -> None:
     rows = enriched(double, carried=["load", "city"])
     expected = [{"load": b"x" * n, "city": f"c{n}", "twice": 2 * n} for n in range(10)]
     assert rows == expected
     assert enriched(double, carried=[]) == [{"twice": 2 * n} for n in range(10)]
-
-
-@pytest.mark.parametrize(
-    ("given", "third"), [(("city", "id"), Row(city="c3", id=3)), ("city", "c3"), ((), Row())]
-)
-def test_the_function_is_given_the_columns_that_are_named(given: Any, third: Any) -> None:
-    seen: list[Any] = []
-
-    async def note(value: Any) -> tuple[int]:
-        seen.append(value)
-        return (0,)
-
-    enriched(note, given=given)
-    assert (len(seen), seen[3]) == (10, third)
-
-
-class Client:
-    log: ClassVar[list[str]] = []
-
-    def open(self) -> None:
-        self.log.append("open")
-
-    async def __call__(self, value: int) -> tuple[int]:
-        self.log.append(f"call {value}")
-        return (value,)
-
-    def close(self) -> None:
-        self.log.append("close")
-
-
-@pytest.mark.parametrize("fn", [Client, Client()])
-def test_a_client_lives_as_long_as_its_task(fn: Any) -> None:
-    Client.log.clear()
-    enriched(fn)
-    assert Client.log == ["open", *(f"call {n}" for n in range(10)), "close"]
 
 
 def failing(*numbers: int) -> Callable[[int], Any]:
@@ -203,17 +161,6 @@ def test_rows_that_have_failed_are_counted_by_cause() -> None:
     assert failed.causes == {"HTTPError 400": 1}
 
 
-def test_causes_without_end_become_others() -> None:
-    async def fn(value: int) -> tuple[int]:
-        raise type(f"E{value}", (Exception,), {})
-
-    failed = FailedRows()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_failures, "_MOST_CAUSES", 2)
-        enriched(fn, failed=failed, on_error="skip", capacity=1)
-    assert failed.causes == {"E0": 1, "E1": 1, "other": 8}
-
-
 def test_a_deadline_names_its_row_and_asks_its_handler() -> None:
     async def hang(value: int) -> tuple[int]:
         await asyncio.sleep(9 if value == 3 else 0)
@@ -250,17 +197,6 @@ def test_what_does_not_fit_fails_its_row_and_is_not_asked_for_again(given: Any, 
     assert calls == [0]
 
 
-@pytest.mark.parametrize("given", [None, 5, "ab", {"twice": 1}])
-def test_many_results_are_a_collection_of_them(given: Any) -> None:
-    async def fn(_: int) -> Any:
-        return given
-
-    with pytest.raises(InvalidResult) as raised:
-        enriched(fn, many=True, retry=Retry(max_attempts=5))
-    assert str(raised.value).startswith("row 0 of partition 7: ")
-    assert f"got {given!r} ({type(given).__name__})" in str(raised.value)
-
-
 def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
     running: list[str] = []
 
@@ -278,15 +214,6 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
         work = Enrichment(fn, shape, "UTC", options)
         rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
         assert rows == EXPECTED
-
-
-async def generates(value: int) -> AsyncIterator[tuple[int]]:
-    for _ in range(2):
-        yield (2 * value,)
-
-
-def test_an_async_generator_gives_many_rows() -> None:
-    assert enriched(generates, many=True) == [row for row in EXPECTED for _ in range(2)]
 
 
 @pytest.mark.parametrize(

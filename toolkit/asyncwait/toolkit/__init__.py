@@ -1,16 +1,18 @@
 """Building blocks of operators; `__all__` lists them in the order in which an author needs them."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit._batches import NoAnswer, answers_of, failure_of
 from asyncwait.toolkit._call_table import CallTable, LaneCalls, Served
 from asyncwait.toolkit._calls import (
     LOG,
     BackOffs,
     KeeperLost,
+    NoAnswer,
+    answers_of,
     attempt_timed_out,
     awaitable_of,
     call_failed,
     collect_results,
+    failure_of,
     is_collection,
     is_whole,
     outcome_of,
@@ -44,15 +46,16 @@ from asyncwait.toolkit._kinds import (
     uncosted,
 )
 from asyncwait.toolkit._lane import Lane
-from asyncwait.toolkit._limits._exchange import Ledger, Reply, Told
 from asyncwait.toolkit._limits._gate import HELD_LIMITS, Gate, Hand
-from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._ledger import Ledger, Limits, Reply, Told
 from asyncwait.toolkit._limits._lines import Permit, arrive
 from asyncwait.toolkit._loop import (
     Bell,
+    CallScope,
     HomeLoop,
     JoinableTasks,
     LeftEarly,
+    call_scope,
     is_own_cancellation,
     isolated,
     plain_error,
@@ -87,7 +90,6 @@ from asyncwait.toolkit._plain_types import (
     Priced,
     Source,
 )
-from asyncwait.toolkit._scopes import CallScope, call_scope
 from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 

@@ -10,8 +10,7 @@ from asyncwait.spec import Element
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._calls import run_hook
 from asyncwait.toolkit._function import FunctionParts, SingleEntry, close_source, join_errors
-from asyncwait.toolkit._loop import JoinableTasks, reraise_fatal, unless_cancelled
-from asyncwait.toolkit._scopes import call_scope
+from asyncwait.toolkit._loop import JoinableTasks, call_scope, reraise_fatal, unless_cancelled
 
 R = TypeVar("R")
 

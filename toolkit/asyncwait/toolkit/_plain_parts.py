@@ -27,8 +27,7 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.limits import Cost
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._batches import answers_of
-from asyncwait.toolkit._calls import is_collection, is_whole
+from asyncwait.toolkit._calls import answers_of, is_collection, is_whole
 from asyncwait.toolkit._function import FunctionParts, close_source
 from asyncwait.toolkit._kinds import (
     awaited,

@@ -25,12 +25,13 @@ from asyncwait.toolkit._kinds import awaited, part_of
 from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND
 from asyncwait.toolkit._loop import (
     Bell,
+    CallScope,
+    call_scope,
     is_own_cancellation,
     plain_error,
     reraise_fatal,
     running_loop,
 )
-from asyncwait.toolkit._scopes import CallScope, call_scope
 
 A = TypeVar("A")
 B = TypeVar("B")

@@ -1,6 +1,5 @@
 """The queue that blocks, and the order in which each mode lets its entries out."""
 
-from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -49,7 +48,7 @@ EntrySet: TypeAlias = dict[Entry, None]
 """A set that keeps its order."""
 
 
-class ElementQueue(ABC):
+class ElementQueue:
     """A queue that blocks on both sides: the reader waits for room, the emitter for an entry.
 
     An entry keeps its slot until the emitter polls it, after the entry has come out (CAP-1).
@@ -149,39 +148,23 @@ class ElementQueue(ABC):
 
     # Differences between the modes
 
-    @abstractmethod
     def peek(self) -> Entry | None:
         """Return the entry that may come out next, without removing it; None without one."""
+        first = next(iter(self._entries), None)
+        return first if first is not None and first.is_completed else None
 
-    @abstractmethod
     def add(self, entry: Entry) -> None:
         """Put a new entry into its place."""
 
-    @abstractmethod
     def advance(self, entry: Entry) -> None:
         """Let out the entries that may come out now that `entry` is completed."""
 
-    @abstractmethod
     def remove(self) -> None:
         """Remove the entry that `peek` returned from its place."""
 
 
 class OrderedQueue(ElementQueue):
     """A queue whose first entry comes out when it is completed, and no other before it (ORD-1)."""
-
-    def peek(self) -> Entry | None:
-        """Return the first entry if it is completed, without removing it."""
-        first = next(iter(self._entries), None)
-        return first if first is not None and first.is_completed else None
-
-    def add(self, entry: Entry) -> None:
-        """Do nothing: the entries are in input order."""
-
-    def advance(self, entry: Entry) -> None:
-        """Do nothing: an entry keeps its place in input order."""
-
-    def remove(self) -> None:
-        """Do nothing: the first entry has no other place."""
 
 
 class UnorderedQueue(ElementQueue):

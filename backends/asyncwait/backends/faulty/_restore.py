@@ -22,12 +22,6 @@ class RestoresTheRestLast(StreamTask):
         super().on_end(end)
 
 
-class _NotesItsRestore(StreamTask):
-    def restore(self) -> None:
-        self.restored_at = self.clock()
-        super().restore()
-
-
 @breaks("REST-3")
 class RestoresRecordsOnly(StreamTask):
     """Restores the records of a snapshot without the fences between them."""

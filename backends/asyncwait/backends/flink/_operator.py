@@ -3,20 +3,90 @@
 It is `AsyncWaitOperator`, and in key-ordered mode `TableKeyedAsyncWaitOperator`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from msgspec import Struct
+
 from asyncwait.backends.flink._jvm import flink, java
-from asyncwait.backends.flink._kinds import Settings, kind_of
-from asyncwait.backends.flink._state import initializer, java_element, taken_state
+from asyncwait.backends.flink._state import (
+    Naming,
+    Reading,
+    Restorable,
+    initializer,
+    java_element,
+    read_keyed_state,
+    read_state,
+    restorable,
+    restorable_by_key,
+    taken_state,
+    written_keyed_state,
+    written_state,
+)
 from asyncwait.backends.flink._surroundings import environment, proxy, stream_config
+from asyncwait.backends.flink._values import key_selector
 from asyncwait.spec import LatencyMarker, Record, Watermark, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
-__all__ = ["FlinkOperator", "Settings"]
-
 _PRIORITY = 0
 """Priority of the operator's mails: it is alone in its chain."""
+
+
+class Settings(Struct, frozen=True):
+    """Settings with which an operator is made.
+
+    Args:
+        mode: "ordered", "unordered" or "key-ordered".
+        timeout: in milliseconds; 0 for none.
+        state: the snapshot to restore from, in Flink's form; None for none.
+    """
+
+    function: Any
+    mode: str
+    capacity: int
+    timeout: int
+    strategy: Any
+    state: Any
+
+
+class Kind(Struct, frozen=True):
+    """Functions of one of the two operators."""
+
+    factory: Callable[[Settings], Any]
+    has_keys: bool
+    read: Callable[[Any, Reading], tuple[Stored, ...]]
+    written: Callable[[Iterable[Restorable], Naming], Any]
+    restorable: Callable[[tuple[Stored, ...]], tuple[tuple[Restorable, ...], tuple[Stored, ...]]]
+
+
+def _factory(settings: Settings) -> Any:
+    from jpype import JLong
+
+    output_mode = flink("streaming.api.datastream.AsyncDataStream$OutputMode")
+    return flink("streaming.api.operators.async.AsyncWaitOperatorFactory")(
+        settings.function,
+        JLong(settings.timeout),
+        settings.capacity,
+        output_mode.valueOf(settings.mode.upper()),
+        settings.strategy,
+    )
+
+
+def _keyed_factory(settings: Settings) -> Any:
+    from jpype import JLong
+
+    return flink("table.runtime.operators.TableKeyedAsyncWaitOperatorFactory")(
+        settings.function, key_selector(), JLong(settings.timeout), settings.capacity
+    )
+
+
+_KIND = Kind(_factory, False, read_state, written_state, restorable)
+_KEYED = Kind(_keyed_factory, True, read_keyed_state, written_keyed_state, restorable_by_key)
+
+
+def kind_of(mode: str) -> Kind:
+    """Return the operator that has a mode."""
+    return _KEYED if mode == "key-ordered" else _KIND
 
 
 class FlinkOperator:

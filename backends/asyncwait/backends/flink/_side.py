@@ -7,8 +7,7 @@ from typing import Any
 
 from asyncwait.backends.flink._function import CalledFunction, Spawn
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._kinds import Settings, kind_of
-from asyncwait.backends.flink._operator import FlinkOperator
+from asyncwait.backends.flink._operator import FlinkOperator, Settings, kind_of
 from asyncwait.backends.flink._retries import MAX_INT, NEVER, milliseconds, no_retry, strategy
 from asyncwait.backends.flink._turns import Turns
 from asyncwait.backends.flink._values import Failures, KeyedTokens, Tokens

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from anyio.lowlevel import checkpoint
 
-from asyncwait.backends.flink._kinds import kind_of
+from asyncwait.backends.flink._operator import kind_of
 from asyncwait.backends.flink._side import FlinkSide
 from asyncwait.reference import End, Output, StreamTask
 from asyncwait.spec import Element, OperatorConfig, Statistics

@@ -17,10 +17,6 @@ Waits: TypeAlias = Literal["work", "mail", "room", "nothing"]
 """Condition for which Flink's thread waits; "room" ends with a mail, too; "nothing" if it ended."""
 
 
-class Cancelled(Exception):
-    """The operator closes, and its thread must end."""
-
-
 class Turns:
     """A thread that runs only when the loop lets it."""
 

@@ -116,8 +116,6 @@ def _print(shown: JournalSummary, *, is_json: bool) -> None:
 def _lines(shown: JournalSummary) -> Iterator[str]:
     yield f"{name_of(shown.path)}: job {shown.job!r}, version {shown.version!r}"
     yield from (f"{one_line(name)}: {text!r}" for name, text in shown.settings.items())
-    if shown.format == 1:
-        yield "format: 1, of an older rule, without settings"
     counts = (
         _counted(shown.files, "file", "files"),
         _counted(shown.bytes, "byte", "bytes"),

@@ -55,31 +55,14 @@ class JournalMismatch(JournalError, InvalidConfig):
             f"journal: {one_line(where)} holds results of other calls: {'; '.join(changes)}; give "
             "another path, go back to the old value, or delete the folder"
         )
-        for old, new in differs.values():
-            if (old or "").startswith(("code-", "source-1:")):
-                error = cls(f"{error}; {_OLD_DIGEST}")
-            elif (new or "").startswith("source-"):
-                error = cls(f"{error}; {_DIGEST}")
+        if any((new or "").startswith("source-") for _, new in differs.values()):
+            error = cls(f"{error}; {_DIGEST}")
         if way_back is not None and [*differs] == ["version"]:
             error = cls(f"{error}; if the results are still right: journal={way_back}")
         error.differs = differs
         return error
 
-    @classmethod
-    def older(cls, where: str) -> "JournalMismatch":
-        """Build the error for a journal whose keys lack the types of values."""
-        error = cls(
-            f"journal: {where} follows an older rule, by which types, time zone and `many` were no "
-            "part of a row's key, so that its results may belong to other rows; give another path, "
-            "or delete it"
-        )
-        error.differs = {"rule": ("1", "2")}
-        return error
 
-
-_OLD_DIGEST = (
-    'a "code-..." or "source-1" is a digest of an older scheme: its results are not reused'
-)
 _DIGEST = (
     'a "source-2" is a digest of source text, so that a changed comment is another one: see '
     'asyncwait journal explain; Journal(..., version="2") overrides it'
@@ -123,11 +106,6 @@ class JournalCorrupt(JournalError):
     def of(cls, file: str, what: str, way_out: str) -> "JournalCorrupt":
         """Build the error."""
         return cls(f"{file} {what}; {way_out}")
-
-    @classmethod
-    def not_a_file(cls, path: str, kind: str) -> "JournalCorrupt":
-        """Build the error for a folder, FIFO or device in the place of a file."""
-        return cls.of(path, f"is a {kind}, where a journal has a file", "move it somewhere else")
 
 
 class JournalFull(JournalError):

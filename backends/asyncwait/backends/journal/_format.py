@@ -35,8 +35,8 @@ only the first eight bytes in common. A file that ends within its header has no 
 ignored. On a local disk a file gets its name after its header is written, so killed processes leave
 no such file; some file systems of fsspec may.
 
-The identity file of a journal is only a header, of version 2. Version 1 had no settings; DataFrame
-operators refuse it, because its keys lack the types of values.
+The identity file of a journal is only a header, of version 2. No released version has written
+version 1.
 """
 
 import os
@@ -52,7 +52,7 @@ from msgspec import Struct
 from asyncwait.spec import InvalidConfig
 
 IDENTITY = b"AWJRNi\x00\x02"
-"""Begin of the identity file; the last byte is the latest readable version."""
+"""Begin of the identity file; the last byte is the readable version."""
 
 ENTRIES = b"AWJRNe\x00\x01"
 """Begin of a file of entries."""
@@ -155,13 +155,11 @@ class Header(Struct, frozen=True):
         meta: its content.
         salt: of the file.
         size: in bytes.
-        format: version of the format.
     """
 
     meta: Meta
     salt: bytes
     size: int
-    format: int
 
 
 class Newer(Struct, frozen=True):
@@ -207,7 +205,7 @@ def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn",
     version, end = found[-1], _HEAD.size + length
     if version > magic[-1]:
         return Newer(version, magic[-1])
-    if version == 0 and len(data) >= len(magic):
+    if version < magic[-1] and len(data) >= len(magic):
         return "corrupt"
     most = IDENTITY_MOST if magic == IDENTITY else HEADER_MOST
     if len(data) >= _HEAD.size and end + _SALT_BYTES > most:
@@ -221,7 +219,7 @@ def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn",
         meta = msgspec.msgpack.decode(data[_HEAD.size : end], type=Meta)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return "corrupt"
-    return Header(meta, salt, end + _SALT_BYTES, version)
+    return Header(meta, salt, end + _SALT_BYTES)
 
 
 def encode_entry(salt: bytes, key: bytes, payload: bytes) -> bytes:

@@ -134,8 +134,6 @@ class Journal(Struct, frozen=True):
         return is_ours and bool(self.settings) and not entry_files(store)
 
     def _require_ours(self, store: Store, held: Header, settings: Settings) -> None:
-        if settings and held.format == 1:
-            raise JournalMismatch.older(store.path)
         was = {"job": held.meta.job, "version": held.meta.version, **dict(held.meta.settings)}
         now = {"job": self.job, "version": self.version, **dict(settings)}
         names = [name for name in {**was, **now} if was.get(name) != now.get(name)]

@@ -4,7 +4,6 @@ import errno
 import fcntl
 import os
 import re
-import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Generator
@@ -14,7 +13,7 @@ from time import monotonic
 from typing import BinaryIO
 from uuid import uuid4
 
-from asyncwait.backends.journal._errors import JournalCorrupt, JournalError
+from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import payload_of
 from asyncwait.backends.journal._format import (
     AROUND,
@@ -29,7 +28,7 @@ from asyncwait.backends.journal._format import (
     encode_header,
     is_entry,
 )
-from asyncwait.backends.journal._store import LOOSE, MERGED, Write
+from asyncwait.backends.journal._store import LOOSE, Write
 from asyncwait.toolkit._file_lock import is_locked_within
 
 TEMPORARY = ".tmp"
@@ -83,10 +82,8 @@ class LocalStore:
         with os.scandir(self.path) as files:
             for file in files:
                 with suppress(FileNotFoundError):
-                    status = file.stat()
-                    found[file.name] = status.st_size
-                    if file.name.endswith((LOOSE, MERGED)):
-                        self._require_file(file.name, status)
+                    if file.is_file():
+                        found[file.name] = file.stat().st_size
         return found
 
     def read(self, name: str, begin: int, length: int) -> bytes:
@@ -105,22 +102,13 @@ class LocalStore:
         else:
             if len(self._open) >= _OPEN_AT_ONCE:
                 self._close(next(iter(self._open)))
-            self._require_file(name)
             self._open[name] = os.open(self.file(name), os.O_RDONLY | os.O_CLOEXEC)
         return self._open[name]
-
-    def _require_file(self, name: str, status: os.stat_result | None = None) -> None:
-        """Refuse a folder, a device, or a FIFO, whose opening would hang."""
-        mode = (status or os.stat(self.file(name))).st_mode  # noqa: PTH116 - as above
-        if not stat.S_ISREG(mode):
-            kind = "folder" if stat.S_ISDIR(mode) else "FIFO" if stat.S_ISFIFO(mode) else "device"
-            raise JournalCorrupt.not_a_file(self.file(name), kind)
 
     def _close(self, name: str) -> None:
         os.close(self._open.pop(name))
 
     def open(self, name: str) -> BinaryIO:
-        self._require_file(name)
         return Path(self.file(name)).open("rb", buffering=_PIECE)
 
     def put(self, name: str, data: bytes) -> None:
@@ -159,7 +147,6 @@ class LocalStore:
             os.close(folder)
 
     def is_final(self, name: str) -> bool:
-        self._require_file(name)
         file = os.open(self.file(name), os.O_RDWR | os.O_CLOEXEC)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -176,7 +163,7 @@ class LocalStore:
     def sweep(self) -> None:
         for name in self.sizes():
             if _BEGUN.search(name):
-                with suppress(FileNotFoundError, JournalCorrupt):
+                with suppress(FileNotFoundError):
                     if self.is_final(name):
                         self.delete(name)
 

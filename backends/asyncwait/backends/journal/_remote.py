@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, BinaryIO, cast
 from uuid import uuid4
 
-from asyncwait.backends.journal._errors import JournalCorrupt, JournalError
+from asyncwait.backends.journal._errors import JournalError
 from asyncwait.backends.journal._files import EntryFile, payload_of, read_entry
 from asyncwait.backends.journal._format import (
     PER_ENTRY,
@@ -19,7 +19,7 @@ from asyncwait.backends.journal._format import (
     encode_entry,
     encode_header,
 )
-from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, MERGED, Store, Write
+from asyncwait.backends.journal._store import IDENTITY_NAME, LOOSE, Store, Write
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 _BLOCK = 256 * 1024
@@ -74,9 +74,6 @@ class RemoteStore:
 
     def sizes(self) -> dict[str, int]:
         named = {each["name"].rstrip("/").rpartition("/")[2]: each for each in self._listed()}
-        for name, each in named.items():
-            if name.endswith((LOOSE, MERGED)):
-                self._require_file(name, each["type"])
         return {name: each["size"] or 0 for name, each in named.items() if each["type"] == "file"}
 
     def _listed(self) -> list[dict[str, Any]]:
@@ -112,15 +109,7 @@ class RemoteStore:
         return block
 
     def _fetch(self, name: str, begin: int, length: int) -> bytes:
-        if name == IDENTITY_NAME and not self._has_objects:
-            self._require_file(name, self._fs.info(self._file(name))["type"])
         return bytes(self._fs.cat_file(self._file(name), start=begin, end=begin + length))
-
-    def _require_file(self, name: str, kind: str) -> None:
-        """Refuse a folder, a device, or a FIFO, whose opening would hang."""
-        if kind != "file":
-            kind = "folder" if kind == "directory" else "FIFO or device"
-            raise JournalCorrupt.not_a_file(f"{self.path}/{name}", kind)
 
     def open(self, name: str) -> BinaryIO:
         try:

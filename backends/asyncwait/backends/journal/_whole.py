@@ -96,7 +96,6 @@ class JournalSummary(Struct, frozen=True):
         loose: files that attempts have written.
         merged: files into which others were merged.
         settings: other dependencies of the results, by name.
-        format: version of the format; version 1 had no settings.
         failures: number of final failures by cause (class and HTTP status), the most frequent
             first; after a hundred causes "other". See `Journal`.
         failed: number of all such calls.
@@ -115,7 +114,6 @@ class JournalSummary(Struct, frozen=True):
     loose: tuple[FileSummary, ...]
     merged: tuple[FileSummary, ...]
     settings: dict[str, str] = {}
-    format: int = 2
     failures: dict[str, int] = {}
     failed: int = 0
     reasons: dict[str, str] = {}
@@ -159,7 +157,6 @@ def _summary(store: Store, identity: Header) -> JournalSummary:
         loose=tuple(file for file in files if file.name.endswith(LOOSE)),
         merged=tuple(file for file in files if not file.name.endswith(LOOSE)),
         settings=dict(meta.settings),
-        format=identity.format,
         failures=causes,
         failed=len(failures),
         reasons={each.cause: each.reason for each in reversed(failures) if each.cause in causes},

@@ -7,11 +7,12 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 
-from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._loads import Loads
 from asyncwait.backends.lookup._requests import KeyRequests, Policy
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
+    Figures,
+    LookupStatistics,
     OpenTable,
     Outcome,
     Rows,

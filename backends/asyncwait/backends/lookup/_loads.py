@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 import anyio
 from msgspec import Struct, field
 
-from asyncwait.backends.lookup._figures import Figures
-from asyncwait.backends.lookup._table import Table, read_answers, table_closed
+from asyncwait.backends.lookup._table import Figures, Table, read_answers, table_closed
 from asyncwait.spec import Batch
 from asyncwait.spec.mailbox import Loop
 from asyncwait.toolkit import (

@@ -6,9 +6,8 @@ from typing import Any
 import anyio
 from msgspec.structs import replace
 
-from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._loads import Load, Loads, Read
-from asyncwait.backends.lookup._table import LookedUp, Rows, table_closed
+from asyncwait.backends.lookup._table import Figures, LookedUp, Rows, table_closed
 from asyncwait.spec import (
     Batch,
     CallFailed,

@@ -8,10 +8,11 @@ from typing import Any
 import anyio
 from msgspec import Struct
 
-from asyncwait.backends.lookup._figures import Figures, LookupStatistics
 from asyncwait.backends.lookup._table import (
     NO_ROWS,
+    Figures,
     LookedUp,
+    LookupStatistics,
     OpenTable,
     Outcome,
     Rows,
@@ -126,7 +127,7 @@ class Whole(OpenTable):
         return self._rows(require_keys(keys))
 
     def _rows(self, keys: Sequence[Any]) -> list[Rows]:
-        rows: list[Any] = self._outcomes(keys)
+        rows: list[Any] = self._look_up(keys)
         for each in rows:
             if isinstance(each, CallFailed):
                 raise each
@@ -136,58 +137,40 @@ class Whole(OpenTable):
         self, keys: Sequence[Any], times: Sequence[int] | None = None
     ) -> list[Outcome]:
         """Return the rows of each key, or its failure; see `Cached.outcomes`."""
-        return self._outcomes(keys, times)
+        return self._look_up(keys, times)
 
-    def _outcomes(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Outcome]:
-        if self._is_too_old():
-            return [self._too_old(key) for key in keys]
-        found = self._look_up(keys, times)
-        return [
-            self._other_type(key) if rows is NO_ROWS and self._is_alien(key) else rows
-            for key, rows in zip(keys, found, strict=True)
-        ]
-
-    def _is_alien(self, key: Any) -> bool:
-        """Return whether no key of the table has the type of a key, which is then a mistake."""
-        kinds = self._copy.kinds
-        return bool(kinds) and types_of(key) not in kinds and place_of(key) is not NULL_KEY
-
-    def _other_type(self, key: Any) -> CallFailed:
-        error = TypeError(
-            f"expected a key of the types that the table has, got {shown(key)} "
-            f"({type(key).__name__}); look up keys of the column's own type"
-        )
-        failure = CallFailed(LookedUp(key), f"the key is of another type: {error}")
-        failure.__cause__ = error
-        return failure
-
-    def _age(self) -> float:
-        assert self._copy.read_at is not None
-        return self._clock() - self._copy.read_at
-
-    def _is_too_old(self) -> bool:
+    def _look_up(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Outcome]:
         if self._is_closed:
             raise table_closed()
-        return self._settings.max_age is not None and self._age() > self._settings.max_age
-
-    def _too_old(self, key: Any) -> CallFailed:
-        age, most = self._age(), self._settings.max_age
-        reason = f"the copy of the table is {age:g} s old, {most:g} s at most are allowed"
-        failure = CallFailed(LookedUp(key), reason)
-        failure.__cause__ = self._trouble
-        return failure
-
-    def _look_up(self, keys: Sequence[Any], times: Sequence[int] | None = None) -> list[Rows]:
+        most = self._settings.max_age
+        if most is not None and self._age() > most:
+            return [self._too_old(key, most) for key in keys]
         copy, figures = self._copy.rows, self.figures
         places = places_of(keys)
-        rows: list[Rows] = [copy.get(place, NO_ROWS) for place in places]
+        rows = [copy.get(place, NO_ROWS) for place in places]
         nulls = 0 if places is keys else rows_with(NULL_KEY, places, times)
         looked_up = len(keys) if times is None else sum(times)
         figures.rows += looked_up
         figures.null_keys += nulls
         figures.hits += looked_up - nulls
         figures.misses += rows_with(NO_ROWS, rows, times) - nulls
-        return rows
+        kinds = self._copy.kinds
+        return [
+            _other_type(key)
+            if found is NO_ROWS and kinds and types_of(key) not in kinds and place is not NULL_KEY
+            else found
+            for key, place, found in zip(keys, places, rows, strict=True)
+        ]
+
+    def _age(self) -> float:
+        assert self._copy.read_at is not None
+        return self._clock() - self._copy.read_at
+
+    def _too_old(self, key: Any, most: float) -> CallFailed:
+        reason = f"the copy of the table is {self._age():g} s old, {most:g} s at most are allowed"
+        failure = CallFailed(LookedUp(key), reason)
+        failure.__cause__ = self._trouble
+        return failure
 
     def statistics(self) -> LookupStatistics:
         return self.figures.told(len(self._copy.rows), age=self._age())
@@ -242,3 +225,14 @@ class Whole(OpenTable):
             self._trouble = error  # The old copy stays; `_rows` reports when it is too old.
         else:
             self._trouble = None
+
+
+def _other_type(key: Any) -> CallFailed:
+    """Return the failure of a key whose type no key of the table has: it is a mistake."""
+    error = TypeError(
+        f"expected a key of the types that the table has, got {shown(key)} "
+        f"({type(key).__name__}); look up keys of the column's own type"
+    )
+    failure = CallFailed(LookedUp(key), f"the key is of another type: {error}")
+    failure.__cause__ = error
+    return failure

@@ -2,13 +2,13 @@
 
 from asyncwait.backends.pool._callbacks import PoolResultFuture, RunningCall
 from asyncwait.backends.pool._operator import (
+    PoolResults,
     key_ordered_wait,
     open_operator,
     open_plain,
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.backends.pool._results import PoolResults
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, TypeAlias
 
 from asyncwait.backends.pool._core import Core
@@ -9,7 +10,7 @@ from asyncwait.backends.pool._gated import Gated
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._workers import Worker, Workers
 from asyncwait.spec.limits import CostMistold
-from asyncwait.toolkit import Gate, Permit, call_failed, reraise_fatal, running_loop, supplied
+from asyncwait.toolkit import Permit, call_failed, reraise_fatal, running_loop, supplied
 
 Outcome: TypeAlias = Callable[[Core, Entry], None]
 """Function that decides a record."""
@@ -18,63 +19,50 @@ Outcome: TypeAlias = Callable[[Core, Entry], None]
 class PoolResultFuture:
     """Completes one record with the outcome of its call; the first outcome counts."""
 
-    __slots__ = ("_attempt", "_entry", "_gate", "_inbox", "_permit")
+    __slots__ = ("_attempt", "_entry", "_inbox", "permit")
 
     def __init__(self, inbox: "Inbox", entry: Entry, attempt: "Attempt") -> None:
         self._inbox = inbox
         self._entry = entry
         self._attempt = attempt
-        self._gate: Gate | None = None
-        self._permit: Permit | None = None
-
-    def hold(self, gate: Gate, permit: Permit) -> None:
-        """Hold the permit of the call, until the call ends."""
-        self._gate, self._permit = gate, permit
+        self.permit: Permit | None = None
+        """The permit of the call, until the call ends; None without limits."""
 
     def run(self, function: Callable[[Any], Any], value: Any) -> Any:
         """Call a plain function in the present thread, with the permit if there is one."""
-        permit, self._permit = self._permit, None
-        if permit is None or self._gate is None:
+        permit, self.permit = self.permit, None
+        if permit is None:
             return function(value)
-        return self._gate.call_in_thread(permit, function, value)
+        return permit.line.asker.call_in_thread(permit, function, value)
 
     def give_back(self) -> None:
         """Give the permit back if the call has not started, and never will."""
-        permit, self._permit = self._permit, None
-        if permit is not None and self._gate is not None:
-            self._gate.give_back(permit)
+        permit, self.permit = self.permit, None
+        if permit is not None:
+            permit.line.asker.give_back(permit)
 
     def ended(self, error: BaseException) -> None:
         """Note that the call has failed."""
-        permit, self._permit = self._permit, None
-        if permit is not None and self._gate is not None:
-            self._gate.ended(permit, error)
-
-    def _without_cost(self, given: Any) -> Any:
-        permit, self._permit = self._permit, None
-        if permit is None or self._gate is None:
-            return given
-        return self._gate.result(permit, given)
+        permit, self.permit = self.permit, None
+        if permit is not None:
+            permit.line.asker.ended(permit, error)
 
     def complete(self, results: Iterable[Any]) -> None:
         """Decide the record with `results`."""
-        try:
-            results = self._without_cost(results)
-        except CostMistold as error:
-            self.complete_exceptionally(error)
-            return
-        self._inbox.put(self._entry, lambda core, entry: core.settle(entry, results), self._attempt)
+        self._complete(results, lambda given, core, entry: core.settle(entry, given))
 
     def complete_with(self, supplier: Callable[[], Iterable[Any]]) -> None:
         """Decide the record with the results of `supplier`, called on the operator's loop."""
+        self._complete(None, lambda _, core, entry: core.settle(entry, supplied(supplier)))
+
+    def _complete(self, given: Any, settle: Callable[[Any, Core, Entry], None]) -> None:
+        permit, self.permit = self.permit, None
         try:
-            self._without_cost(None)
+            given = given if permit is None else permit.line.asker.result(permit, given)
         except CostMistold as error:
             self.complete_exceptionally(error)
-            return
-        self._inbox.put(
-            self._entry, lambda core, entry: core.settle(entry, supplied(supplier)), self._attempt
-        )
+        else:
+            self._inbox.put(self._entry, partial(settle, given), self._attempt)
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Decide the record with `error`."""
@@ -234,7 +222,7 @@ class CallbackWorkers(Workers):
         future = self._inbox.future(entry)
         limited = self._limited
         if limited is not None and entry.permit is not None:
-            future.hold(limited.gate, entry.permit)
+            future.permit = entry.permit
             if limited.begins_later:  # Only the thread of the call ends it.
                 entry.permit = None
             else:

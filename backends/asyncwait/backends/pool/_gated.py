@@ -58,8 +58,6 @@ class Limited:
         """Whether records are being decided because a budget is spent."""
         self.about: Callable[[], Collection[Entry]] = tuple
         """Returns the records whose calls are about to begin."""
-        self.paused: Callable[[], list[Entry]] = list
-        """Returns the records that back off."""
 
     async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
         """Make a call with its permit; return its result without its cost."""
@@ -84,17 +82,6 @@ class Limited:
         else:
             core.fail(error)
 
-    def look_at_budgets(self) -> None:
-        """Report the records that back off once a budget has nothing left for any of them."""
-        if self._spent is not None:
-            self._spend((), self._spent)
-        else:
-            self.gate.watch(self._is_over)
-
-    def _is_over(self, _: Permit, error: AsyncWaitError | None) -> None:
-        assert error is not None
-        self.refuse((), error)
-
     def _mark(self, entry: Entry) -> None:
         """Count a record as called, so that it leaves the operator like all others."""
         self.forget(entry)
@@ -118,7 +105,6 @@ class Limited:
             while not core.closed:
                 omitted, reported = core.uncalled({*self.about()})
                 reported += [each for each in self._refused if each.results is None]
-                reported += self.paused()
                 self._refused.clear()
                 if not (omitted or reported):
                     break

@@ -310,9 +310,7 @@ class Partition:
 
     def statistics(self) -> Statistics:
         """Return the present figures, in any thread; after closing, the last figures."""
-        if self._closed or self._loop.is_here:
-            return self._host.figures()
-        return self._loop.ask(self._host.statistics())
+        return self._host.figures()
 
 
 def _without_ours(error: BaseException | None) -> None:

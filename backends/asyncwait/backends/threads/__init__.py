@@ -1,7 +1,6 @@
 """The operator for functions that block: plain functions in threads, with a loop or without."""
 
-from asyncwait.backends.threads._host import OperatorHost
-from asyncwait.backends.threads._loop_thread import LoopThread
+from asyncwait.backends.threads._blocking import LoopThread, OperatorHost
 from asyncwait.backends.threads._operator import open_operator, open_plain
 from asyncwait.backends.threads._plain import key_ordered_wait, ordered_wait, unordered_wait
 from asyncwait.backends.threads._types import BlockingResults, ThreadsStream

@@ -1,8 +1,9 @@
-"""A plain function that runs in threads, in callback form if its argument is one value."""
+"""A plain function that runs in threads: in callback form for a value, awaited for a batch."""
 
 import asyncio
 import math
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
@@ -11,9 +12,11 @@ import anyio
 from asyncwait.backends.pool import PoolResultFuture
 from asyncwait.backends.threads._thread_pool import Call, ThreadPool, Told
 from asyncwait.spec import OperatorConfig
+from asyncwait.spec.limits import Cost
 from asyncwait.toolkit import (
     Bell,
     FunctionParts,
+    answers_of,
     is_collection,
     join_errors,
     reraise_fatal,
@@ -171,3 +174,102 @@ class InThreads(Threaded):
     def async_invoke(self, value: Any, result: PoolResultFuture) -> Call:
         """Let a thread call the function; return the call, which runs on after its deadline."""
         return self.ask(value, result)
+
+
+class _Answer(Future[Any]):
+    """Outcome of a call in a thread; wakes the loop when the call has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bell = Bell()
+        self._door = running_loop().call_from_thread
+
+    def run(self, function: Callable[[Any], Any], values: Any) -> Any:
+        """Call the function with a list that it may change; the pool holds the permit."""
+        return function([*values])
+
+    def complete(self, returned: Any) -> None:
+        self.set_result(returned)
+        self._door(self.bell.ring)
+
+    def complete_exceptionally(self, error: BaseException) -> None:
+        self.set_exception(error)
+        self._door(self.bell.ring)
+
+    def interrupt(self, take: Callable[[], BaseException | None]) -> None:
+        """Store an error for the whole program, unless another call has raised it already."""
+        self.complete_exceptionally(take() or RuntimeError("the program is interrupted"))
+
+    def when_ended(self, function: Callable[[], object]) -> None:
+        """Call a function once the call has ended, in its thread or at once."""
+        self.add_done_callback(lambda _: function())
+
+
+class BatchesInThreads(Threaded):
+    """Calls the user's function with a list of values in a thread each time.
+
+    The operator awaits the call. A cancelled call runs on and counts as abandoned until its thread
+    has ended; when the operator is left, `__call__` does not wait for the thread.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._left: set[_Answer] = set()
+        """Cancelled calls whose threads run on."""
+        self._is_left = False
+
+    async def __call__(self, values: list[Any]) -> Any:
+        """Let a thread call the function, and wait for its outcome."""
+        answer: Any = _Answer()
+        call = self.ask(values, answer)
+        try:
+            while not answer.done():
+                await answer.bell.wait()
+        except anyio.get_cancelled_exc_class() as cancelled:
+            call.cancel()
+            if not (self._is_left and self.withdraw_one(call)):
+                await self._outlast_thread(answer)
+                marked: Any = cancelled
+                marked.when_ended = answer.when_ended  # for the gate: the permit is held as long
+            raise
+        error = answer.exception()
+        try:
+            if error is not None:
+                raise error  # `result` takes a false exception for none
+            return answer.result()
+        finally:
+            del answer, error  # A traceback would keep them alive.
+
+    call = __call__
+    """The pool calls this for plain values with one result each."""
+
+    async def _outlast_thread(self, answer: _Answer) -> None:
+        self._left.add(answer)
+        with anyio.CancelScope(shield=True):
+            while not (answer.done() or self._is_left):
+                await answer.bell.wait()
+        self._left.discard(answer)
+        interruption = self.take_interruption()
+        if interruption is not None:
+            raise interruption
+
+    def leave(self) -> None:
+        """Stop waiting for cancelled calls, because the operator closes."""
+        self._is_left = True
+        for answer in self._left:
+            answer.bell.ring()
+
+    def read(self, value: Any, returned: Any) -> Any:
+        """Read the answer for each of the values; an unreadable answer fails its value alone."""
+        if isinstance(returned, Cost):  # The pool removes the cost.
+            return Cost(self.read(value, returned.result), returned.used)
+        return [*map(self._read_one, answers_of(value, returned, single=self.single))]
+
+    def _read_one(self, answer: Any) -> Any:
+        if isinstance(answer, BaseException):
+            return answer
+        try:
+            return self.read_results(answer)
+        except BaseException as error:
+            reraise_fatal(error)
+            return error

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from asyncwait.backends import pool
-from asyncwait.backends.threads._batches import BatchesInThreads
-from asyncwait.backends.threads._function import InThreads, Threaded
+from asyncwait.backends.threads._function import BatchesInThreads, InThreads, Threaded
 from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.spec.texts import shown

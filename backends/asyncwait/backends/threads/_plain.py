@@ -6,8 +6,8 @@ from collections.abc import AsyncIterable, Callable, Collection, Iterable, Itera
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Literal, TypeAlias, overload
 
+from asyncwait.backends.threads._blocking import Results
 from asyncwait.backends.threads._operator import open_operator, open_plain
-from asyncwait.backends.threads._results import Results
 from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode
@@ -94,40 +94,23 @@ def threads_wait(
         source = bound.pop("source")
         return Stream(lambda read: wait(read, **bound), source, loop_factory)
 
-    open_stream.__doc__ = _doc(wait)
+    open_stream.__doc__ = _DOC + inspect.cleandoc(wait.__doc__)
     open_stream.__name__ = open_stream.__qualname__ = wait.__name__
     open_stream.__signature__ = signature.replace(return_annotation=Stream)  # type: ignore[attr-defined]
     return open_stream
 
 
-def _doc(wait: Any) -> str:
-    """Return the text for `help()`: another operator's text with replaced sentences."""
-    doc = inspect.cleandoc(wait.__doc__)
-    for theirs, ours in _INSTEAD.items():
-        assert theirs in doc, theirs
-        doc = doc.replace(theirs, ours)
-    return doc
+_DOC = """Call `fn`, which may block, in threads for each value of `source`, many at a time.
 
+`async with` opens the stream on a loop; `with` or a `for` loop opens it where there is none: see
+`ThreadsStream`. There, a source that is no collection is read in a thread of its own, some values
+ahead; and results that are ready come together, and take no room any more. On leaving, a
+RuntimeWarning names the calls that run on although their time is over: nothing can end them.
 
-_INSTEAD = {
-    "Call `fn` for each value of `source`, many at a time, and": (
-        "Call `fn`, which may block, in threads for each value of `source`, many at a time, and"
-    ),
-    "fn: a coroutine function; may have": "fn: a plain function; may have",
-    "An async context manager that gives an async iterator of the results: see\n"
-    "    `asyncwait.toolkit.PlainWait`.": (
-        "What is opened by `async with` on a loop, and by `with` or a `for` loop where there is\n"
-        "    none; see `ThreadsStream`. There, a source that is no collection is read in a thread\n"
-        "    of its own, some values ahead; and results that are ready come together, and take no\n"
-        "    room any more."
-    ),
-    "InvalidConfig: an argument is wrong; raised on entering, and the source is closed.": (
-        "InvalidConfig: an argument is wrong; raised on entering, and the source is closed.\n\n"
-        "Warns:\n"
-        "    RuntimeWarning: on leaving, calls run on whose time is over: nothing can end them."
-    ),
-}
-"""Sentences of another operator's text, and their replacements."""
+The arguments are those of the pool; only `fn` is a plain function here:
+
+"""
+
 
 ordered_wait = threads_wait("ordered")
 unordered_wait = threads_wait("unordered")

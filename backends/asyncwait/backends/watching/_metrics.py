@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-from asyncwait.backends.watching._watched import Watched, require_watched
-from asyncwait.backends.watching._while_open import WhileOpen
+from asyncwait.backends.watching._watched import Watched, WhileOpen, require_watched
 from asyncwait.spec import InvalidConfig, MissingExtra
 
 if TYPE_CHECKING:

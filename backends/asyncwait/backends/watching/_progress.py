@@ -5,8 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from asyncwait.backends.watching._figures import Shown, done, told
-from asyncwait.backends.watching._watched import Watched, require_watched
-from asyncwait.backends.watching._while_open import WhileOpen
+from asyncwait.backends.watching._watched import Watched, WhileOpen, require_watched
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.toolkit import running_loop
 

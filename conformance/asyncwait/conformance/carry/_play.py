@@ -1,15 +1,306 @@
-"""Plays a plan: its batches one after the other, and the attempts of each."""
+"""Player of a plan: hosts on a clock that jumps, attempts at batches, and the batches in turn."""
 
+import heapq
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.conformance.carry._attempt import Attempt, Played, nothing
-from asyncwait.conformance.carry._history import History, Sunk
-from asyncwait.conformance.carry._plan import BETWEEN, Batch, Plan, Trouble, lane_name
-from asyncwait.conformance.carry._world import Stuck, World
-from asyncwait.spec.carry import LaneState, decode_lane, encode_lane
+from asyncwait.conformance.carry._history import (
+    Answered,
+    Began,
+    Called,
+    Cancelled,
+    Ended,
+    History,
+    Holds,
+    HostLost,
+    Left,
+    Opened,
+    Sunk,
+)
+from asyncwait.conformance.carry._plan import BETWEEN, Batch, Calls, Plan, Trouble, lane_name
+from asyncwait.spec.carry import (
+    Failed,
+    Finished,
+    Identity,
+    InFlight,
+    LanesChanged,
+    LaneState,
+    Outcome,
+    Row,
+    Terms,
+    Visit,
+    VisitFailed,
+    decode_lane,
+    encode_lane,
+)
 from asyncwait.toolkit import CallTable, Lane
+
+CANCELLED = b"nothing"
+"""Outcome of a cancelled call."""
+
+
+class AttemptLost(Exception):
+    """The task that visits a lane dies, or does not get its answer."""
+
+
+class Stuck(Exception):
+    """A host waits, and nothing can happen any more."""
+
+
+class World:
+    """Two hosts at a time, and the calls of all hosts so far.
+
+    Args:
+        calls: the calls of each record.
+        table_class: holds the calls of a host.
+        history: records the events.
+    """
+
+    def __init__(
+        self, calls: Mapping[bytes, Calls], table_class: type[CallTable], history: History
+    ) -> None:
+        self.now = 0.0
+        self.history = history
+        self._calls = calls
+        self._table_class = table_class
+        self._made = Counter[bytes]()
+        self._under_way: dict[int, tuple[CallTable, Called, Outcome]] = {}
+        self._ends: list[tuple[float, int]] = []
+        self._lives = 0
+        self._hosts = [self._host(), self._host()]
+
+    def _host(self) -> tuple[int, CallTable]:
+        self._lives += 1
+        table = self._table_class(partial(self._start, self._lives), self._cancel)
+        return self._lives, table
+
+    def lose(self, place: int) -> None:
+        """Kill a host; another host takes its place at once."""
+        host, table = self._hosts[place]
+        self._under_way = {n: call for n, call in self._under_way.items() if call[0] is not table}
+        self.history.add(HostLost(host))
+        self._hosts[place] = self._host()
+
+    def _start(self, host: int, lane: str, version: str, item: InFlight) -> Called:
+        number = len(self.history.calls)
+        called = Called(number, host, lane, version, item)
+        does, made = self._calls[item.record], self._made[item.record]
+        self._made[item.record] += 1
+        table = next(table for life, table in self._hosts if life == host)
+        outcome = Failed(str(number)) if made < does.fails else b"%d" % number
+        self._under_way[number] = table, called, outcome
+        heapq.heappush(self._ends, (self.now + does.takes[made % len(does.takes)], number))
+        self.history.add(called)
+        return called
+
+    def _cancel(self, called: Called) -> None:
+        """Cancel a call, which still ends at its time, without a result."""
+        table, *_ = self._under_way[called.number]
+        self._under_way[called.number] = table, called, CANCELLED
+        self.history.add(Cancelled(called.number))
+
+    def visit(
+        self, place: int, number: int, visit: Visit, amid: Callable[[], object]
+    ) -> dict[Identity, Outcome]:
+        """Have a host serve a visit.
+
+        Args:
+            place: of the host.
+            number: of the visit.
+            visit: the request to the host.
+            amid: called while the host serves the visit; it may raise `AttemptLost`.
+
+        Raises:
+            AttemptLost: no task waits for the answer.
+            Stuck: the host waits for ever.
+        """
+        host, table = self._hosts[place]
+        self.history.add(Began(number, host, visit, self.now))
+        served = table.begin(visit)
+        self.history.add(Holds(number, table.held(visit.lane)))
+        end = self.now + visit.terms.budget
+        try:
+            amid()
+        except AttemptLost:
+            table.abandon(served)
+            self.history.add(Answered(number, None, self.now))
+            raise
+        while not served.is_over(is_late=self.now >= end):
+            self._pass(end)
+        answer = table.answer(served)
+        self.history.add(Answered(number, answer, self.now))
+        return answer
+
+    def _pass(self, until: float) -> None:
+        while self._ends and self._ends[0][1] not in self._under_way:
+            heapq.heappop(self._ends)
+        late = self.now >= until
+        if late and not self._ends:
+            raise Stuck
+        if self._ends and (late or self._ends[0][0] <= until):
+            self._end(*heapq.heappop(self._ends))
+        else:
+            self.now = until
+
+    def _end(self, at: float, number: int) -> None:
+        self.now = max(self.now, at)
+        table, called, outcome = self._under_way.pop(number)
+        if outcome is not CANCELLED:
+            self.history.add(Ended(number, isinstance(outcome, Failed), self.now))
+        table.completed(called.lane, called.version, called.item.identity, called, outcome)
+
+    def rest(self, pause: float) -> None:
+        """Let time pass between two attempts; hosts go on."""
+        until = self.now + pause
+        while self.now < until:
+            self._pass(until)
+
+
+STAMPS = 10
+"""Difference between the stamps of two batches."""
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def dies() -> None:
+    """Raise the error of a killed task."""
+    raise AttemptLost
+
+
+class Played(Struct, frozen=True):
+    """A batch, with the states before it.
+
+    Args:
+        number: counted from 0.
+        batch: its rows and troubles.
+        lane_class: plays the visits.
+        terms: of all visits.
+        states: of the lanes before the batch, as bytes.
+    """
+
+    number: int
+    batch: Batch
+    lane_class: type[Lane]
+    terms: Terms
+    states: Mapping[str, bytes]
+
+    def visits(self) -> Iterator[tuple[str, list[Row], bool]]:
+        """Yield each visited lane, its rows, and whether it is its second visit."""
+        rows: dict[str, list[Row]] = {}
+        for at, row in self.batch.rows:
+            rows.setdefault(lane_name(at), []).append(row)
+        for lane, of_lane in rows.items():
+            yield lane, of_lane, False
+        for lane, state in self.states.items() if self.batch.timer else ():
+            if self.lane(lane).wants_timer(decode_lane(state)):
+                yield lane, [], lane in rows
+
+    def lane(self, name: str) -> Lane:
+        """Return the player of a lane's visits."""
+        return self.lane_class(name, self.terms)
+
+
+class Attempt:
+    """An attempt at a batch, and its outcome.
+
+    Args:
+        played: the batch.
+        world: has the hosts.
+        history: records the events.
+        place: of the host.
+        turned: rows come in reverse order.
+        is_late: the batch is over.
+    """
+
+    def __init__(
+        self,
+        played: Played,
+        world: World,
+        history: History,
+        *,
+        place: int = 0,
+        turned: bool = False,
+        is_late: bool = False,
+    ) -> None:
+        self._played = played
+        self._world = world
+        self._history = history
+        self._place = place
+        self._turned = turned
+        self._is_late = is_late
+        self.outputs: dict[str, tuple[Finished, ...]] = {}
+        self.states = dict(played.states)
+        """States as bytes, after the visits."""
+
+    def play(self, trouble: Trouble | None = None, amid: Callable[[], None] = nothing) -> bool:
+        """Play all visits; return whether all succeeded.
+
+        Args:
+            trouble: of the last visit, if any.
+            amid: called while a host serves the first visit.
+        """
+        visits = list(self._played.visits())
+        try:
+            for place, (lane, rows, is_second) in enumerate(visits):
+                befalls = trouble if place == len(visits) - 1 else None
+                self._visit(lane, rows[::-1] if self._turned else rows, is_second, befalls, amid)
+                amid = nothing
+        except (AttemptLost, LanesChanged, VisitFailed):
+            return False
+        return True
+
+    def _visit(
+        self,
+        name: str,
+        rows: list[Row],
+        is_second: bool,  # noqa: FBT001 - as it comes
+        befalls: Trouble | None,
+        amid: Callable[[], None],
+    ) -> None:
+        number, stamp = len(self._history.visits), self._played.number * STAMPS
+        state = decode_lane(self.states[name])
+        self._history.add(
+            Opened(
+                number,
+                name,
+                self._played.number,
+                stamp,
+                is_second,
+                self._is_late,
+                state,
+                tuple(rows),
+            )
+        )
+        client = _Client(self._world, self._place, number, befalls, amid)
+        outputs, after = self._played.lane(name).visit(state, stamp, rows, client)
+        self._history.add(Left(number, outputs, after))
+        self.outputs[name] = self.outputs.get(name, ()) + outputs
+        self.states[name] = encode_lane(after)
+
+
+class _Client(Struct, frozen=True):
+    """A host, as one visit sees it."""
+
+    world: World
+    place: int
+    number: int
+    befalls: Trouble | None
+    amid: Callable[[], None]
+
+    def visit(self, visit: Visit) -> dict[Identity, Outcome]:
+        amid = dies if self.befalls == "killed amid" else self.amid
+        answer = self.world.visit(self.place, self.number, visit, amid)
+        if self.befalls == "answer lost":
+            raise AttemptLost
+        return answer
+
 
 MOST_BATCHES = 40
 """Batches after those with rows: a lane that is not empty by then never will be."""

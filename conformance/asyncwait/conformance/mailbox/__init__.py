@@ -3,8 +3,10 @@
 An operator need not have a mailbox; this suite is for mailboxes of users and of the reference.
 """
 
+from asyncwait.conformance._checks import BookJudged
+from asyncwait.conformance.mailbox import _ends, _loop, _mails
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
-from asyncwait.conformance.mailbox._history import MailboxHistory
+from asyncwait.conformance.mailbox._history import MailboxHistory, check
 from asyncwait.conformance.mailbox._notation import (
     MailboxExample,
     notation_of,
@@ -12,11 +14,28 @@ from asyncwait.conformance.mailbox._notation import (
     program_of,
     trace_lines,
 )
-from asyncwait.conformance.mailbox._plans import GENERATED, mailbox_plans
 from asyncwait.conformance.mailbox._player import play_program
-from asyncwait.conformance.mailbox._random import random_programs
-from asyncwait.conformance.mailbox.checks import MAILBOX_CHECKS, judge_mailbox
+from asyncwait.conformance.mailbox._programs import GENERATED, mailbox_plans, random_programs
 from asyncwait.spec.exports import claim_exports
+from asyncwait.spec.mailbox.program import MailboxTrace
+
+_REGISTERED = (_mails, _ends, _loop)  # each has added its checks
+
+MAILBOX_CHECKS = check
+"""The check of each rule, by its id."""
+
+
+def judge_mailbox(trace: MailboxTrace) -> BookJudged:
+    """Judge `trace` by every rule; never raise, whatever it contains.
+
+    The events of a program that did not finish count as well.
+    """
+    try:
+        history = MailboxHistory(trace)
+    except Exception as error:
+        return BookJudged(error=f"reading the trace failed: {type(error).__name__}: {error}")
+    return MAILBOX_CHECKS.judge(history)
+
 
 __all__ = [
     "GENERATED",

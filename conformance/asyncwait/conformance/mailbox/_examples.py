@@ -16,9 +16,9 @@ a-storm-over-a-waiting-loop: MBX-1, MBX-2, MBX-51
     A loop whose action is suspended runs all that three senders send at the same time.
     steps: run storm:s#8 a.resume#0
     action: suspend_action
-a-hundred-mails: MBX-1, MBX-2, MBX-3, MBX-28
+a-hundred-mails: MBX-1, MBX-2, MBX-3
     However many wait, one more is taken in.
-    steps: storm:s#34 count has_mail drain count
+    steps: storm:s#34 has_mail drain
 in-the-order-of-sending: MBX-4, MBX-10
     Three mails of several senders come out as they were sent.
     steps: a.execute:one b.execute:two execute:three try_take try_take try_take
@@ -43,7 +43,7 @@ a-batch-is-looked-through: MBX-6, MBX-7, MBX-8, MBX-17
         try_take@1 try_take@1 try_take_from_batch try_take
 refused-for-good: MBX-9, MBX-33, MBX-37
     A mail that is refused is not among those that are given back.
-    steps: a.execute:m quiesce a.execute:n execute:o@-1 submit:p count close execute:q
+    steps: a.execute:m quiesce a.execute:n execute:o@-1 submit:p close execute:q
 run-by-the-owner-only: MBX-10
     A mail that the owner sends to itself is not run before it is taken, either.
     steps: execute:m submit:n try_take execute:o { execute:p } try_take try_take try_take
@@ -56,11 +56,7 @@ an-operator-waits-for-its-mail: MBX-10, MBX-11, MBX-46
 other-threads-are-refused: MBX-12
     What is the owner's is refused to another thread, and changes nothing.
     steps: execute:m create_batch execute:n a.try_take a.try_take_from_batch b.create_batch
-        c.try_run_one a.drain b.quiesce c.close a.suspend_action count state
-other-threads-are-refused-what-an-action-may: MBX-12
-    The loop has ended; another thread has kept what its action was given.
-    steps: run a.suspend_action is_idle
-    action: execute:m
+        c.try_run_one a.drain b.quiesce c.close a.suspend_action
 cancelled-as-the-mail-comes: MBX-13, MBX-2
     A mail that comes in the instant in which the wait is cancelled is there for the next.
     steps: take a.execute:m& cancel_wait take cancel_wait& a.execute:n drain
@@ -76,26 +72,22 @@ cancelled-some-turns-after-the-mail-of-an-operator-came: MBX-13
     The same for who waits to run a mail.
     steps: run_one@0 a.execute:l@1& cancel_wait drain run_one@0 a.execute:m@1& cancel_wait#1 drain
         run_one@0 a.execute:n@1& cancel_wait#2 drain run_one@0 a.execute:o@1& cancel_wait#4 drain
-nobody-asks-what-it-is-about: MBX-14
-    The description of a mail that is sent and run is never computed.
-    steps: a.execute:m% submit:n% execute:o%@-1 run run
 # Batches
-a-batch-of-what-was-there: MBX-15, MBX-16, MBX-18
+a-batch-of-what-was-there: MBX-15, MBX-16
     What came before the batch is taken from it, and what came later from the next one.
     steps: create_batch a.execute:one execute:two create_batch b.execute:late try_take_from_batch
         try_take_from_batch try_take_from_batch create_batch try_take_from_batch create_batch
-a-batch-and-the-queue-behind-it: MBX-17, MBX-28, MBX-29
-    A taker gets the rest of the batch first; the count includes both.
-    steps: execute:one execute:two create_batch execute:three count has_mail try_take try_take count
-        try_take has_mail count
-a-batch-that-was-left: MBX-18, MBX-15
-    Nothing is added, and yet there is something to take.
+a-batch-and-the-queue-behind-it: MBX-17, MBX-29
+    A taker gets the rest of the batch first.
+    steps: execute:one execute:two create_batch execute:three has_mail try_take try_take
+        try_take has_mail
+a-batch-that-was-left: MBX-15
+    A second batch adds nothing, and the first still gives its rest.
     steps: execute:one execute:two create_batch try_take_from_batch create_batch try_take_from_batch
         create_batch
-a-batch-is-all-there-is: MBX-29, MBX-30, MBX-28
+a-batch-is-all-there-is: MBX-29
     What is in the batch is mail that waits.
-    steps: has_mail should_interrupt@1 execute:low@-1 create_batch has_mail should_interrupt@1 count
-        try_take_from_batch has_mail should_interrupt@1
+    steps: has_mail execute:low@-1 create_batch has_mail try_take_from_batch has_mail
 # Urgent mails
 urgent-ahead-of-all: MBX-19
     An urgent mail is taken before those that were sent earlier.
@@ -124,72 +116,54 @@ a-timer-behind-a-checkpoint-in-the-loop: MBX-51, MBX-19
     steps: run execute:unused a.execute:timer& b.execute:checkpoint^ a.execute:later a.resume#0
     action: suspend_action
 # Mails that can be deferred
-deferred-by-operators: MBX-24, MBX-25
+deferred-by-operators: MBX-24
     Only the main loop runs a mail that can be deferred, in its place.
     steps: execute:later~@2 try_take@2 try_run_one@1 try_take@0 execute:plain@2 execute:more~
         execute:last@-1 try_take try_take try_take try_take
 deferred-by-a-waiting-operator: MBX-24, MBX-11
     A mail that can be deferred does not wake a waiting operator.
     steps: run_one@0 a.execute:later~@1 b.execute:own try_take
-deferred-in-a-batch: MBX-25
-    In a batch, and for the loop, a mail that can be deferred keeps its place.
-    steps: execute:one~@1 execute:two create_batch try_take_from_batch try_take_from_batch
-        execute:three~ execute:four run
-nothing-of-ones-own-is-left: MBX-26, MBX-27
+nothing-of-ones-own-is-left: MBX-26
     Who finishes runs what was deferred, as far as it is its own.
     steps: execute:watermark~@1 execute:other~ execute:main@-1 try_run_one@1 try_run_one*@1
         try_run_one*@1 try_run_one*@0 try_run_one*@0 try_take
 # Asking
-told-by-whom-it-concerns: MBX-30
-    Long work makes way for a mail that its own executor does not see.
-    steps: should_interrupt@5 execute:main@-1 should_interrupt@5 try_take should_interrupt@5
 asked-amid-a-section: MBX-31
     The owner asks for mail while another thread has the mailbox for itself.
     steps: execute:m a.exclusively { has_mail a.execute:n } drain
-idle-or-not: MBX-32, MBX-49
-    Idle needs all of it: a suspended action, no mail, an open mailbox.
-    steps: is_idle run execute:m! a.execute:wake! is_idle
-    action: suspend_action is_idle execute:now is_idle
-idle-between-two-runs: MBX-32
-    What is suspended before the loop runs is idle, until it is resumed or quiesced.
-    steps: is_idle suspend_action is_idle execute:m@-1 is_idle@5 try_take is_idle resume#0 is_idle
-        suspend_action is_idle quiesce is_idle
 # The end
-quiesced-and-emptied: MBX-33, MBX-34, MBX-36
+quiesced-and-emptied: MBX-33, MBX-34
     After quiescing nothing comes in, and what is inside is taken in every way.
-    steps: state execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce state a.execute:late
+    steps: execute:a1 execute:b1 execute:c1 execute:d1 execute:e1 quiesce a.execute:late
         b.submit:later^ try_take try_run_one create_batch try_take_from_batch take run_one try_take
-        quiesce state
+        quiesce
 quiesced-amid-a-mail: MBX-33, MBX-9
     What a mail sends after quiescing is refused.
     steps: execute:m { quiesce execute:n submit:o } try_take
-closed: MBX-33, MBX-35, MBX-36
+closed: MBX-33, MBX-35
     A closed mailbox refuses who sends and who takes, and stays closed.
-    steps: execute:m close state a.execute:n submit:o try_take take run_one try_run_one
-        try_take_from_batch quiesce state
-given-back-in-order: MBX-37, MBX-38
+    steps: execute:m close a.execute:n submit:o try_take take run_one try_run_one
+        try_take_from_batch quiesce
+given-back-in-order: MBX-37
     Closing returns what is urgent, what is left of the batch, and the queue; again nothing.
     steps: execute:one execute:two create_batch execute:three@-1 execute:now^ execute:four~ close
-        close count has_mail
+        close has_mail
 futures-of-the-dropped: MBX-39
     Closing cancels the futures of mails that never ran, in batch and queue.
     steps: submit:one create_batch submit:two a.submit:now^ try_take close
 futures-of-the-dropped-by-the-loop: MBX-33, MBX-39
-    A queued future is untouched by the preparations to close, and cancelled by closing.
-    steps: submit:one prepare_close a.execute:late count close_processor state
+    Quiescing leaves a queued future untouched, and closing cancels it.
+    steps: submit:one quiesce a.execute:late close
 drained: MBX-40
     Draining gives what is urgent, the batch, and the queue, and leaves nothing.
-    steps: execute:one execute:two create_batch execute:three execute:now^ drain count execute:four
+    steps: execute:one execute:two create_batch execute:three execute:now^ drain execute:four
         try_take
-not-interrupted: MBX-41, MBX-42
+not-interrupted: MBX-41
     What another thread sends while the owner is in a section comes in afterwards.
     steps: exclusively { execute:one a.execute:other execute:two } drain
 not-closed-amid-a-section: MBX-41, MBX-37
     The owner closes while another thread is in a section: all of its mails are given back.
     steps: a.exclusively { a.execute:one close a.execute:two a.execute:three }
-a-section-sends-and-returns: MBX-42
-    Within a section the mailbox is used as ever.
-    steps: exclusively { execute:one submit:two has_mail count } a.exclusively { a.execute:m }
 # Executors
 an-outcome-for-the-sender: MBX-43, MBX-44
     What a submitted mail returns or raises is in its future; who runs it goes on.
@@ -200,9 +174,6 @@ an-outcome-for-the-sender-by-the-loop: MBX-43
 tried-until-there-is-none: MBX-10, MBX-44
     True once for each mail that is seen, then false, although an unseen mail waits.
     steps: try_run_one@0 execute:main@-1 execute:m try_run_one@0 try_run_one@0
-nobody-wants-it: MBX-45
-    A mail whose future was cancelled does nothing; the next one runs.
-    steps: submit:m execute:n cancel_future:m try_run_one try_run_one submit:o cancel_future:o run
 errors-pass: MBX-46
     What a mail raises is raised by what runs it, and the next one can be run.
     steps: execute:m! execute:n! execute:o! execute:p try_run_one run_one run run try_run_one
@@ -241,13 +212,9 @@ resumed-too-late: MBX-52, MBX-49
     steps: run a.resume#0 a.resume#0 b.execute:m { resume#0 } c.resume#1
     action: suspend_action
     action: suspend_action
-suspended-twice: MBX-53
-    The second suspension is refused, and the first one can be resumed.
-    steps: run a.resume#0
-    action: suspend_action suspend_action
 stopped-and-run-again: MBX-54
     The loop is suspended before mails that waited; its next run goes on with them.
-    steps: execute:one a.suspend run execute:two count run
+    steps: execute:one a.suspend run execute:two run
 stopped-by-a-mail: MBX-54
     A mail suspends the loop; what is behind it in the batch stays for the next run.
     steps: execute:one { suspend } execute:two run run
@@ -271,27 +238,7 @@ too-late-to-steer: MBX-56
     steps: suspend_action close a.suspend b.all_actions_completed c.resume#0 suspend run
 too-late-to-steer-what-is-quiesced: MBX-56
     The same while it is quiesced.
-    steps: suspend_action prepare_close a.suspend b.all_actions_completed c.resume#0 count
-the-error-of-another-thread: MBX-57
-    A reported error is raised before mails that waited; they stay inside.
-    steps: execute:one execute:two a.report_error run count run
-the-error-of-another-thread-while-it-waits: MBX-57
-    A loop that waits for mails raises what another thread reports.
-    steps: run a.report_error
-    action: suspend_action
-what-is-left-at-the-end: MBX-58, MBX-33
-    What is inside runs once; what it sends is refused.
-    steps: execute:one { execute:again } execute:two~@2 create_batch execute:three prepare_close
-        run_what_is_left count close_processor
-an-urgent-mail-of-what-is-left: MBX-58, MBX-19
-    The first mail sends an urgent one, which takes no other mail's place.
-    steps: execute:one { execute:two^ } execute:three run_what_is_left count
-what-is-left-when-one-raises: MBX-58, MBX-46
-    The error ends the draining; the others are given back.
-    steps: execute:one! execute:two execute:three! prepare_close run_what_is_left count close
-no-loop-without-an-open-mailbox: MBX-59
-    A loop says so when it is run over a mailbox that is quiesced.
-    steps: execute:one prepare_close run run_what_is_left
+    steps: suspend_action quiesce a.suspend b.all_actions_completed c.resume#0
 """),
     MailboxExample(
         "busy-beside-a-neighbour",
@@ -308,10 +255,6 @@ an-action-that-is-awaited: MBX-51, MBX-50
     action: suspend_action
     action: execute:n
     the default action is a coroutine function
-figures: MBX-61
-    What the loop has run is counted, and what waits.
-    steps: metrics execute:one execute:two metrics run_what_is_left metrics execute:three metrics
-        execute:four! run metrics
 nothing-happens: MBX-62
     Who waits for a mail, and a loop without input, take no time of the processor.
     steps: run a.execute:m a.suspend take
@@ -321,15 +264,13 @@ an-operator-that-nobody-answers: MBX-62
     steps: execute:m@-1 run_one@1 a.execute:n@1 run_one@1
 nothing-but-what-is-said: MBX-63
     No operation and no question raises, with mail or without, before the end and after it.
-    steps: create_batch try_take try_take_from_batch try_run_one has_mail count state
-        should_interrupt is_idle metrics drain run_what_is_left execute:m execute:n create_batch
-        count has_mail metrics try_take drain exclusively { execute:o } suspend run suspend_action
-        a.resume#0 quiesce quiesce prepare_close has_mail metrics is_idle run_what_is_left close
-        count state has_mail should_interrupt is_idle metrics suspend resume#0 close_processor
-        close_processor close
+    steps: create_batch try_take try_take_from_batch try_run_one has_mail
+        drain execute:m execute:n create_batch has_mail try_take drain
+        exclusively { execute:o } suspend run suspend_action a.resume#0 quiesce quiesce has_mail
+        close has_mail suspend resume#0 close
 an-action-that-raises: MBX-64, MBX-2
     The loop raises what its action raises, and can be run again; a mail that came stays.
-    steps: execute:m run count run
+    steps: execute:m run run
     action: execute:n fail
     action: execute:o
 an-awaited-action-that-raises: MBX-64

@@ -20,22 +20,17 @@ NEVER = math.inf
 TAKES = frozenset({"take", "try_take", "run_one", "try_run_one"})
 """Steps that take with a priority of their own."""
 
-FROM_BATCH = frozenset({"try_take_from_batch", "run", "run_what_is_left"})
+FROM_BATCH = frozenset({"try_take_from_batch", "run"})
 """Steps that take with the lowest priority."""
 
-RUNS_MAILS = frozenset({"run_one", "try_run_one", "run", "run_what_is_left"})
+RUNS_MAILS = frozenset({"run_one", "try_run_one", "run"})
 """Steps that themselves run the mail that they take."""
 
-GIVES_BACK = frozenset({"close", "drain", "close_processor"})
-STEERS = frozenset({"suspend", "all_actions_completed", "report_error", "resume"})
+GIVES_BACK = frozenset({"close", "drain"})
+STEERS = frozenset({"suspend", "all_actions_completed", "resume"})
 """Steps that may send a mail that the program does not know."""
 
-_ENDS = {
-    "quiesce": "quiesced",
-    "prepare_close": "quiesced",
-    "close": "closed",
-    "close_processor": "closed",
-}
+_ENDS = {"quiesce": "quiesced", "close": "closed"}
 _STATES = ("open", "quiesced", "closed")
 
 
@@ -89,7 +84,6 @@ class Letter(Struct, eq=False):
     sent: Execution
     runs: list[Run]
     given_back: list[Execution]
-    cancelled: float = NEVER
 
     @property
     def name(self) -> str:
@@ -108,8 +102,8 @@ class Letter(Struct, eq=False):
         return self.sent.is_well
 
     def is_inside(self, moment: float) -> bool:
-        """Whether it surely waited then; a letter with a cancelled future may be gone unseen."""
-        return self.sent.is_well and self.sent.end < moment < self.gone and self.cancelled > moment
+        """Whether it surely waited then."""
+        return self.sent.is_well and self.sent.end < moment < self.gone
 
     def is_seen_by(self, priority: int, *, with_deferred: bool = False) -> bool:
         """Whether a taker of `priority` sees it."""
@@ -131,7 +125,6 @@ class MailboxHistory:
         self.waits: list[tuple[int, Execution]] = []
         self.stirs: list[tuple[int, Execution, Value]] = []  # with the number of turns
         self.turns: list[int] = []
-        self.described: list[tuple[int, str]] = []
         self._read()
 
     def _read(self) -> None:
@@ -149,7 +142,9 @@ class MailboxHistory:
                     numbered[event.of] = execution
                     self.executions.append(execution)
                     stack.append(execution)
-                    self._note_begin(execution)
+                    if event.step.mail is not None and execution.does in {"execute", "submit"}:
+                        post = event.step.mail
+                        self.letters[post.name] = Letter(post, execution, [], [])
                 case "end":
                     execution = numbered[event.of]
                     execution.end, execution.seen = at, event
@@ -180,29 +175,13 @@ class MailboxHistory:
                     self.stirs.append((at, numbered[event.of], event.value))
                 case "turn":
                     self.turns.append(at)
-                case "described":
-                    self.described.append((at, event.mail))
             busy[event.by] = at
-
-    def _note_begin(self, execution: Execution) -> None:
-        post = execution.step.mail
-        if post is None:
-            return
-        if execution.does in {"execute", "submit"}:
-            self.letters[post.name] = Letter(post, execution, [], [])
-        elif execution.does == "cancel_future" and post.name in self.letters:
-            letter = self.letters[post.name]
-            letter.cancelled = min(letter.cancelled, execution.begin)
 
     def _note_end(self, execution: Execution) -> None:
         if execution.does in {"close", "drain"}:
             for name in execution.seen.mails:
                 if name in self.letters:
                     self.letters[name].given_back.append(execution)
-        elif execution.does == "close_processor" and execution.is_well:
-            for letter in self.letters.values():
-                if letter.is_inside(execution.begin):
-                    letter.given_back.append(execution)
 
     def of(self, *verbs: str) -> Iterator[Execution]:
         """Yield the executions of these steps that are over."""
@@ -268,7 +247,7 @@ class MailboxHistory:
         return not any(
             each.begin < moment and each.end > letter.sent.begin
             for each in self.executions
-            if each.does in {"create_batch", "run", "run_what_is_left"}
+            if each.does in {"create_batch", "run"}
         )
 
 
@@ -286,4 +265,4 @@ def sees(execution: Execution, letter: Letter) -> bool:
 
 
 check = Checks[MailboxHistory]()
-"""The check of each rule, by its id; the modules of `checks` add theirs."""
+"""The check of each rule, by its id; `_mails`, `_ends` and `_loop` add theirs."""

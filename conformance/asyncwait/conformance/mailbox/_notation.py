@@ -3,7 +3,6 @@
 execute:m          the owner sends a mail m             a.execute:m    sender a does
 execute:m@2        with priority 2                      try_take@2     a taker of priority 2
 execute:m^         urgent       execute:m~  deferrable  execute:m!     it raises
-execute:m%         with a description that is a function
 execute:m { ... }  m does these steps when it is run    exclusively { ... }   in this section
 try_run_one*       with deferred ones                   resume#1       of the second suspension
 cancel_wait#2      two turns later
@@ -34,16 +33,16 @@ class MailboxExample(Struct, frozen=True):
 
 
 _STEP = re.compile(
-    r"(?:(?P<by>[abc])\.)?(?P<does>[a-z_]+)(?P<deferred>\*)?(?::(?P<mail>[\w-]+))?(?P<flags>[\^~!%]*)"
+    r"(?:(?P<by>[abc])\.)?(?P<does>[a-z_]+)(?P<deferred>\*)?(?::(?P<mail>[\w-]+))?(?P<flags>[\^~!]*)"
     r"(?:@(?P<priority>-?\d+))?(?:#(?P<number>\d+))?(?P<at_once>&)?"
 )
-_FLAGS = {"^": "urgent", "~": "deferrable", "!": "raises", "%": "is_lazy"}
+_FLAGS = {"^": "urgent", "~": "deferrable", "!": "raises"}
 _OPTIONS = {
     "the default action is a coroutine function": "is_awaited",
     "another task asks for its turn meanwhile": "has_neighbour",
 }
-_SENDS = {"execute", "submit", "cancel_future", "storm"}
-_TAKERS = {"try_take", "take", "run_one", "try_run_one", "should_interrupt", "is_idle"}
+_SENDS = {"execute", "submit", "storm"}
+_TAKERS = {"try_take", "take", "run_one", "try_run_one"}
 
 
 def program(text: str, *action: str, **options: Any) -> Program:

@@ -265,7 +265,7 @@ class _Player:
         else:
             task = self._hands[step.by].submit(self._steps.perform, step)
         self._late.append(task)
-        wait([task], ASKED if step.does in {"has_mail", "count"} else HELD)
+        wait([task], ASKED if step.does == "has_mail" else HELD)
 
     def _outlast(self) -> None:
         wait(self._late, ENDS_WITHIN)

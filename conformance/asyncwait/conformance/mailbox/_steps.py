@@ -96,9 +96,6 @@ ACTION = "action"
 
 _COMPLETE = Step("all_actions_completed")
 
-REPORTED = "reported"
-"""The name of the error that `report_error` reports."""
-
 
 class Steps:
     """Does the steps that never wait, and makes the mails and the default action."""
@@ -110,31 +107,20 @@ class Steps:
         self._action = action
         self._controller: Controller | None = None  # given to the default action
         self._runs = 0
-        self._asks = 0  # for a description
         self._executors: dict[int, Executor] = {}
         self._suspensions: list[Suspension] = []
         self._futures: dict[str, Future[Any]] = {}
         self._verbs: Mapping[str, Callable[[Step], Any]] = {
             "execute": lambda step: self._send(step, "execute"),
             "submit": self._submit,
-            "cancel_future": self._cancel_future,
             "create_batch": lambda _: self._mailbox.create_batch(),
             "has_mail": lambda _: self._mailbox.has_mail,
-            "count": lambda _: len(self._mailbox),
-            "state": lambda _: self._mailbox.state.value,
-            "should_interrupt": lambda step: self.executor(step.priority).should_interrupt(),
-            "is_idle": lambda step: self.executor(step.priority).is_idle(),
-            "metrics": lambda _: self._metrics(),
             "quiesce": lambda _: self._mailbox.quiesce(),
             "try_run_one": self._try_run_one,
             "suspend_action": lambda _: self._suspend(),
             "resume": self._resume,
             "suspend": lambda _: self.processor.suspend(),
             "all_actions_completed": lambda _: self._steered().all_actions_completed(),
-            "report_error": lambda _: self.processor.report_error(PlannedError(REPORTED)),
-            "prepare_close": lambda _: self.processor.prepare_close(),
-            "run_what_is_left": lambda _: self.processor.drain(),
-            "close_processor": lambda _: self.processor.close(),
         }
         self._takes: Mapping[str, Callable[[Step], Iterable[Mail | None]]] = {
             "try_take_from_batch": lambda _: [self._mailbox.try_take_from_batch()],
@@ -174,7 +160,7 @@ class Steps:
         """Do a step that can't wait; return its outcome."""
         if step.does in self._takes:
             mails = [mail for mail in self._takes[step.does](step) if mail is not None]
-            names = tuple(self._description(mail) for mail in mails)
+            names = tuple(str(mail.description) for mail in mails)
             if step.does.startswith("try"):
                 for mail in mails:
                     self.run_taken(mail)
@@ -183,7 +169,7 @@ class Steps:
 
     def take_over(self, mail: Mail) -> Gave:
         """Run the `mail` that a step took; return the outcome of the step."""
-        name = self._description(mail)
+        name = str(mail.description)
         self.run_taken(mail)
         return None, (name,)
 
@@ -218,23 +204,16 @@ class Steps:
     def _send(self, step: Step, verb: str) -> Any:
         post = step.mail
         assert post is not None
-        send = getattr(self.executor(post.priority), verb)
-        about = (lambda: self._describe(post.name)) if post.is_lazy else post.name
-        return send(
+        return getattr(self.executor(post.priority), verb)(
             lambda: self._run(post),
             urgent=post.urgent,
             deferrable=post.deferrable,
-            description=about,
+            description=post.name,
         )
 
     def _submit(self, step: Step) -> None:
         assert step.mail is not None
         self._futures[step.mail.name] = self._send(step, "submit")
-
-    def _cancel_future(self, step: Step) -> bool | None:
-        assert step.mail is not None
-        future = self._futures.get(step.mail.name)
-        return None if future is None else future.cancel()
 
     def _run(self, post: Post) -> str:
         self._recorder.note("run", mail=post.name)
@@ -261,24 +240,6 @@ class Steps:
     def _resume(self, step: Step) -> None:
         if step.number < len(self._suspensions):
             self._suspensions[step.number].resume()
-
-    def _metrics(self) -> str:
-        metrics = self.processor.metrics()
-        return f"{metrics.mails} {metrics.queued}"
-
-    def _describe(self, name: str) -> str:
-        if not self._asks:
-            self._recorder.note("described", mail=name)
-        return name
-
-    def _description(self, mail: Mail) -> str:
-        self._asks += 1
-        try:
-            return str(mail.description)
-        except Exception as error:
-            return f"({said(error)})"
-        finally:
-            self._asks -= 1
 
 
 def _plain(value: object) -> Value:

@@ -6,9 +6,8 @@ A record waits, its calls run, it is held, and it comes out.
 from collections.abc import Iterator, Mapping, Sequence
 
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
-from asyncwait.conformance.timeline._chart import MarkKind, VerticalKind
-from asyncwait.conformance.timeline._draft import DraftLane, Point
-from asyncwait.conformance.timeline._words import figures, how_ended, in_batch, show, values
+from asyncwait.conformance.timeline._chart import DraftLane, MarkKind, Point, VerticalKind
+from asyncwait.conformance.timeline._text import figures, how_ended, in_batch, show, values
 from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
 from asyncwait.spec.scenario import (
     Blocked,
@@ -47,7 +46,7 @@ class Leg:
 
     def _failures_asked(self) -> Mapping[int, tuple[int, FailureAsked]]:
         records = self.history.records
-        asked = self.history.facts.despite.items()
+        asked = self.history.despite.items()
         return {records[number].pos: found for number, found in asked if number < len(records)}
 
     def event(self, seq: int, row: int) -> Point:

@@ -7,12 +7,13 @@ from asyncwait.conformance.judging import LegHistory, Violation, history_of
 from asyncwait.conformance.timeline._chart import (
     Chart,
     Column,
+    Columns,
+    DraftLane,
     Lane,
     Mark,
     Span,
     Vertical,
 )
-from asyncwait.conformance.timeline._draft import Columns, DraftLane
 from asyncwait.conformance.timeline._lanes import (
     Leg,
     record_lane,
@@ -21,7 +22,7 @@ from asyncwait.conformance.timeline._lanes import (
     stray_lanes,
     track_lanes,
 )
-from asyncwait.conformance.timeline._words import ending_of
+from asyncwait.conformance.timeline._text import ending_of
 from asyncwait.spec.scenario import Scenario, Trace
 
 
@@ -54,7 +55,7 @@ def _chart(history: LegHistory, name: str, violation: Violation | None) -> Chart
     wrong_at = None if violation is None else violation.at
     placed = tuple(_placed(lane, columns) for lane in lanes)
     return Chart(
-        f"{name}{history.facts.leg.mode}, capacity {history.capacity}",
+        f"{name}{history.observed.mode}, capacity {history.capacity}",
         history.capacity,
         history.room,
         tuple(

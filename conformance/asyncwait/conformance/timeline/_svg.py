@@ -5,25 +5,28 @@ bars of a batch, the records in flight, and words below. The pictures are light 
 kind has a pattern or a letter beside its colour.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from textwrap import wrap
+from typing import Literal, NamedTuple
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import (
+    MARKS,
     Chart,
     Lane,
     Span,
+    SpanKind,
     Vertical,
+    Way,
     cropped,
     instants,
 )
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._words import LONGEST, Entry, batch_sign, legend
+from asyncwait.conformance.timeline._text import LONGEST, batch_sign
 from asyncwait.spec.scenario import Scenario, Trace
-from asyncwait.spec.texts import one_line, printable
+from asyncwait.spec.texts import counted, one_line, printable
 
 STYLE = """
 .aw{--bg:#ffffff;--ink:#1c2128;--soft:#57606a;--line:#d0d7de;--band:#f3f5f8;--wait:#57606a;\
@@ -87,6 +90,44 @@ PATTERNS = """
 </defs>
 """.strip()
 """Patterns of the style; a page needs them once, within an element of the class `aw`."""
+
+
+SPANS: Mapping[SpanKind, str] = {
+    "waiting": "waits for its call",
+    "running": "its call runs",
+    "shared": "its call runs, shared by a batch",
+    "back-off": "back-off",
+    "held": "decided and held",
+    "late": "runs on though decided",
+    "passing": "on its way",
+    "unread": "source not read",
+    "away": "consumer does not read",
+    "blocked": "the loop is blocked",
+}
+"""Meaning of each kind of span."""
+
+WAYS: Mapping[Way, str] = {"in": "a signal comes in", "out": "it goes out"}
+"""Meaning of each way of a vertical."""
+
+
+class Entry(NamedTuple):
+    """Meaning of a kind of span, mark or vertical."""
+
+    what: Literal["span", "mark", "vertical"]
+    kind: str
+    sign: str
+    words: str
+
+
+def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
+    """Yield the entries for everything that some charts show."""
+    lanes = [lane for chart in charts for lane in chart.lanes]
+    spans = {span.kind for lane in lanes for span in lane.spans}
+    marks = {mark.kind for lane in lanes for mark in lane.seen}
+    ways = {v.way for chart in charts for v in chart.verticals if v.kind != "end"}
+    yield from (Entry("span", kind, "", said) for kind, said in SPANS.items() if kind in spans)
+    yield from (Entry("mark", kind, *said) for kind, said in MARKS.items() if kind in marks)
+    yield from (Entry("vertical", way, "", said) for way, said in WAYS.items() if way in ways)
 
 
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14

@@ -47,9 +47,6 @@ MAIN = -1
 HIGHEST = 2**31 - 1
 """The highest priority: its taker sees only mails for all parts of the task (Flink's MB-11)."""
 
-Description: TypeAlias = str | Callable[[], str]
-"""Description of a mail; a function is called only when the text is needed (Flink's MB-3)."""
-
 
 class MailboxClosedError(AsyncWaitError, RuntimeError):
     """The mailbox no longer allows to put or to take a mail."""
@@ -66,18 +63,6 @@ class MailboxState(Enum):
     CLOSED = "closed"
 
 
-class MailboxMetrics(Struct, frozen=True):
-    """Figures of a processor.
-
-    Args:
-        mails: number of mails that its loop has run.
-        queued: number of mails that wait now.
-    """
-
-    mails: int
-    queued: int
-
-
 class Mail(Protocol):
     """Work for the task that owns the mailbox, as the taker sees it."""
 
@@ -88,7 +73,7 @@ class Mail(Protocol):
 
     @property
     def description(self) -> str:
-        """Description by its sender; computed when it is read."""
+        """Description by its sender."""
         ...
 
     @property
@@ -106,17 +91,8 @@ class Mailbox(Protocol):
     """
 
     @property
-    def state(self) -> MailboxState:
-        """Present state."""
-        ...
-
-    @property
     def has_mail(self) -> bool:
         """Whether any mail waits, visible or not; it takes no lock (FLINK-14747)."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of mails that wait, in batch and queue."""
         ...
 
     def create_batch(self) -> bool:
@@ -171,7 +147,7 @@ class Executor(Protocol):
         *,
         urgent: bool = False,
         deferrable: bool = False,
-        description: Description = "",
+        description: str = "",
     ) -> None:
         """Send a mail.
 
@@ -192,11 +168,11 @@ class Executor(Protocol):
         *,
         urgent: bool = False,
         deferrable: bool = False,
-        description: Description = "",
+        description: str = "",
     ) -> Future[T]:
         """Send a mail; return the future of its result or error. See `execute`.
 
-        Only the future has the error. A mail whose future was cancelled does nothing.
+        Only the future has the error.
         """
         ...
 
@@ -210,17 +186,6 @@ class Executor(Protocol):
         Args:
             with_deferred: whether to run deferrable mails, too: for a part that finishes, and must
                 leave no mail of its own behind.
-        """
-        ...
-
-    def should_interrupt(self) -> bool:
-        """Return whether a long computation should make way for a mail."""
-        ...
-
-    def is_idle(self) -> bool:
-        """Return whether nothing happens until a mail arrives.
-
-        Then the default action is suspended, no mail waits, and the mailbox still accepts mails.
         """
         ...
 
@@ -279,30 +244,6 @@ class Processor(Controller, Protocol):
 
     def suspend(self) -> None:
         """End this run of the loop; `run` continues from there. For any thread."""
-        ...
-
-    def report_error(self, error: BaseException) -> None:
-        """Let the loop raise `error`, before it runs the waiting mails. For any thread.
-
-        Raises:
-            MailboxClosedError: the mailbox is not open.
-        """
-        ...
-
-    def prepare_close(self) -> None:
-        """Quiesce the mailbox."""
-        ...
-
-    def drain(self) -> None:
-        """Run the waiting mails once; the first error is raised, and the other mails remain."""
-        ...
-
-    def close(self) -> None:
-        """Close the mailbox, and cancel the futures of the remaining mails."""
-        ...
-
-    def metrics(self) -> MailboxMetrics:
-        """Return the present figures."""
         ...
 
 

@@ -13,16 +13,19 @@ OWNER = "owner"
 SENDERS = ("a", "b", "c")
 """Other threads; on a stage without threads, another task of the owner's loop."""
 
-Sending: TypeAlias = Literal["execute", "submit", "cancel_future", "storm"]
+Sending: TypeAlias = Literal["execute", "submit", "storm"]
 """Steps that send. A storm sends many mails from all senders at once."""
 
 Taking: TypeAlias = Literal[
-    "create_batch", "try_take_from_batch", "try_take", "take", "run_one", "try_run_one"
+    "create_batch",
+    "try_take_from_batch",
+    "try_take",
+    "take",
+    "run_one",
+    "try_run_one",
+    "has_mail",
 ]
-"""Steps that take mails, or run the mails that they take."""
-
-Asking: TypeAlias = Literal["has_mail", "count", "state", "should_interrupt", "is_idle", "metrics"]
-"""Steps that read the state, and change nothing."""
+"""Steps that take mails, run the mails that they take, or ask for mail."""
 
 Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
 """Steps that end a mailbox, and the section that no other thread interrupts."""
@@ -33,30 +36,20 @@ Looping: TypeAlias = Literal[
     "resume",
     "suspend",
     "all_actions_completed",
-    "report_error",
-    "prepare_close",
-    "run_what_is_left",
-    "close_processor",
     "fail",
 ]
 """Steps of the loop. `fail`, for the default action alone, raises an error."""
 
-Does: TypeAlias = Sending | Taking | Asking | Ending | Looping | Literal["cancel_wait"]
+Does: TypeAlias = Sending | Taking | Ending | Looping | Literal["cancel_wait"]
 """Kinds of steps, named after the contract. `cancel_wait` cancels the owner's wait."""
-
-ASKING: frozenset[str] = frozenset(get_args(Asking))
-"""The steps of `Asking`, as a set."""
 
 ANYBODYS: frozenset[str] = frozenset(
     {
         "all_actions_completed",
-        "cancel_future",
         "cancel_wait",
         "exclusively",
         "execute",
-        "report_error",
         "resume",
-        "state",
         "storm",
         "submit",
         "suspend",
@@ -78,7 +71,6 @@ class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         deferrable: see `Executor.execute`.
         does: steps of the mail, which the owner does and which never wait.
         raises: whether it raises an error of its own after these steps.
-        is_lazy: whether its description is a function.
     """
 
     name: str
@@ -87,7 +79,6 @@ class Post(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     deferrable: bool = False
     does: tuple["Step", ...] = ()
     raises: bool = False
-    is_lazy: bool = False
 
 
 class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -96,7 +87,7 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     Args:
         does: kind of the action.
         by: the actor.
-        mail: the mail to send; for `cancel_future`, the mail whose future is cancelled.
+        mail: the mail to send.
         priority: priority of the taker, or of the executor.
         with_deferred: argument of `try_run_one`.
         number: number of the suspension to resume, from 0 on; number of mails from each sender of
@@ -139,7 +130,7 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     def __post_init__(self) -> None:
         steps, of_actions = self.all_steps, [step for run in self.action for step in run]
-        names = [step.mail.name for step in steps if step.mail and step.does != "cancel_future"]
+        names = [step.mail.name for step in steps if step.mail]
         for step in steps:
             if step.by not in (OWNER, *SENDERS):
                 raise InvalidConfig.of("by", step.by, f"one of {', '.join((OWNER, *SENDERS))}")
@@ -201,13 +192,12 @@ class MailboxPlan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
 
 
 EventKind: TypeAlias = Literal[
-    "begin", "end", "run", "ran", "action", "acted", "described", "waits", "stirs", "turn"
+    "begin", "end", "run", "ran", "action", "acted", "waits", "stirs", "turn"
 ]
 """Kinds of events: a step, a mail or the default action began or ended.
 
-"described": the mailbox computed a description without a request. "waits": the step waits, and no
-other task can run. "stirs": the loop took turns although the step only waited. "turn": another task
-of the loop ran.
+"waits": the step waits, and no other task can run. "stirs": the loop took turns although the step
+only waited. "turn": another task of the loop ran.
 """
 
 Value: TypeAlias = bool | int | str | None
@@ -222,7 +212,7 @@ class Seen(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             default action's run, for "action" and "acted".
         by: the actor in whose thread and task it happened.
         step: the step that begins.
-        mail: name of the mail that is run, or was described.
+        mail: name of the mail that is run.
         value: result of the step; number of turns, for "stirs".
         mails: descriptions of the mails that were taken or returned.
         error: error of the step, mail or action: "closed" for a mailbox that is not open,
@@ -274,7 +264,6 @@ class MailboxTrace(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
 __all__ = [
     "ANYBODYS",
-    "ASKING",
     "OWNER",
     "SENDERS",
     "STAGES",

@@ -184,8 +184,12 @@ def hedge_rules() -> Mapping[str, Rule]:
 
 
 def _book(folder: str) -> Mapping[str, Rule]:
-    texts = {name: text for name, text in _texts(folder).items() if name not in _NO_CHAPTERS}
-    return {rule.id: rule for chapter in parse_chapters(texts) for rule in chapter.rules}
+    texts = _texts(folder)
+    chapters = {name: text for name, text in texts.items() if name not in _NO_CHAPTERS}
+    retired = parse_retired("retired.txt", texts.get("retired.txt", ""))
+    return {
+        rule.id: rule for chapter in parse_chapters(chapters, retired) for rule in chapter.rules
+    }
 
 
 @cache

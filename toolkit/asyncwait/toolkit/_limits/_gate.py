@@ -22,8 +22,7 @@ from asyncwait.spec.limits import (
     require_limits,
 )
 from asyncwait.toolkit._limits._costs import Costs
-from asyncwait.toolkit._limits._exchange import Exchange
-from asyncwait.toolkit._limits._ledger import Limits
+from asyncwait.toolkit._limits._ledger import Exchange, Limits
 from asyncwait.toolkit._limits._lines import LOCK, Answers, Asker, Line, Permit, Stop, arrive, pump
 from asyncwait.toolkit._limits._meters import Meter, Use
 from asyncwait.toolkit._limits._shared import Parking
@@ -208,10 +207,6 @@ class Gate(Asker):
             raise
         self._end(permit, None)
         return given.result if type(given) is Cost else given
-
-    def watch(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> None:
-        """Call `answer` once when a budget is spent, even if no call waits for it."""
-        self.hand_out(self.watch_budgets(answer))
 
     def give_back(self, permit: Permit) -> None:
         """Take back a request, or a permit whose call does not start."""
@@ -441,8 +436,6 @@ class Gate(Asker):
         self._give_away()
         answers: Answers = []
         with LOCK:
-            for watch in self._watches:
-                watch.stop = None
             lines: list[Line] = [*self.lines.values()]
             for line in lines:
                 for permit in (*line.retries, *line.first_calls):

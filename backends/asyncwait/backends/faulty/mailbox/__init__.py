@@ -8,7 +8,7 @@ from asyncwait.backends.faulty.mailbox._gallery import FOUND, FaultyMailbox, pro
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules import mailbox_rules
 
-for _module in ("asking", "batches", "ending", "loop", "sending"):
+for _module in ("ends", "loop", "mails"):
     import_module(f"{__name__}._{_module}")
 
 FAULTY_MAILBOXES: tuple[FaultyMailbox, ...] = tuple(

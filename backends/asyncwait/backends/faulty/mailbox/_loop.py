@@ -5,14 +5,13 @@ from collections.abc import Awaitable
 from contextlib import suppress
 
 from asyncwait.backends.faulty.mailbox._gallery import breaks
-from asyncwait.reference import MAIN, Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
+from asyncwait.reference import Mail, MailboxProcessor, MailboxState, Suspension, TaskMailbox
 from asyncwait.spec.mailbox import (
     HIGHEST,
     Controller,
     DefaultAction,
     Loop,
     MailboxClosedError,
-    MailboxMetrics,
 )
 
 
@@ -62,19 +61,6 @@ class IsResumedByItsOwnThreadOnly(MailboxProcessor):
         return Suspension(resume)
 
 
-@breaks("MBX-50")
-class SleepsWhenATaskResumesIt(MailboxProcessor):
-    """Notices a resumption only when the next mail comes."""
-
-    def suspend_default_action(self) -> Suspension:
-        super().suspend_default_action()
-
-        def resume(_: Suspension) -> None:
-            self._suspension = None
-
-        return Suspension(resume)
-
-
 @breaks("MBX-51")
 class SleepsUnlessItIsUrgent(TaskMailbox):
     """Wakes the waiting task only for urgent mails."""
@@ -99,15 +85,6 @@ class TakesAnyResume(MailboxProcessor):
                 self._suspension.resume()
 
         return Suspension(resume)
-
-
-@breaks("MBX-53")
-class SuspendsTwice(MailboxProcessor):
-    """Replaces the first suspension by a second one."""
-
-    def suspend_default_action(self) -> Suspension:
-        self._suspension = None
-        return super().suspend_default_action()
 
 
 @breaks("MBX-54")
@@ -146,56 +123,6 @@ class InsistsOnSteering(MailboxProcessor):
         super().suspend()
 
 
-@breaks("MBX-57")
-class ReportsInTurn(MailboxProcessor):
-    """Raises a reported error only after the waiting mails have run."""
-
-    def report_error(self, error: BaseException) -> None:
-        def report() -> None:
-            raise error
-
-        self.executor(HIGHEST).execute(report)
-
-
-@breaks("MBX-58")
-class DropsTheRestAfterAnError(MailboxProcessor):
-    """Drops the remaining mails at its end if one of them raises."""
-
-    def drain(self) -> None:
-        for mail in self._mailbox.drain():
-            mail.run()
-
-
-@breaks("MBX-58")
-class LeavesTheBatchToItself(MailboxProcessor):
-    """Runs at its end only the mails that priority 0 can take, and so no deferrable mails."""
-
-    def drain(self) -> None:
-        while (mail := self._mailbox.try_take(0)) is not None:
-            mail.run()
-
-
-@breaks("MBX-58")
-class RunsAsManyAsThereWere(MailboxProcessor):
-    """Counts the remaining mails in advance, so an urgent newcomer displaces the last one."""
-
-    def drain(self) -> None:
-        mailbox = self._mailbox
-        for _ in range(len(mailbox)):
-            mail = mailbox.try_take(MAIN, with_deferred=True)
-            if mail is not None:
-                mail.run()
-
-
-@breaks("MBX-59")
-class RunsOverNothing(MailboxProcessor):
-    """Returns at once, without an error, if its mailbox is not open."""
-
-    async def run(self) -> None:
-        if self._mailbox.state is MailboxState.OPEN:
-            await super().run()
-
-
 @breaks("MBX-60")
 class KeepsTheThreadForItself(MailboxProcessor):
     """Runs round after round without yielding to other tasks."""
@@ -212,15 +139,6 @@ class KeepsTheThreadForItself(MailboxProcessor):
                 await self._run_default_action()
 
 
-@breaks("MBX-61")
-class TellsOfNoMail(MailboxProcessor):
-    """Reports zero mails run."""
-
-    def metrics(self) -> MailboxMetrics:
-        metrics = super().metrics()
-        return MailboxMetrics(0, metrics.queued)
-
-
 @breaks("MBX-64")
 class GoesOnAfterAFailedAction(MailboxProcessor):
     """Drops the error of its action, and continues with the next round."""
@@ -234,17 +152,3 @@ class GoesOnAfterAFailedAction(MailboxProcessor):
             return None
 
         super().__init__(loop, act, mailbox)
-
-
-@breaks("MBX-64")
-class WrapsTheErrorOfItsAction(MailboxProcessor):
-    """Raises its own error in place of its action's error."""
-
-    async def run(self) -> None:
-        action = self._default_action
-        try:
-            await super().run()
-        except MailboxClosedError:
-            raise
-        except Exception as error:
-            raise LookupError(f"{action} has failed") from error

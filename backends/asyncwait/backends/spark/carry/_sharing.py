@@ -7,9 +7,8 @@ from typing import Any
 
 import anyio
 
-from asyncwait.backends.lookup._figures import Figures
 from asyncwait.backends.lookup._loads import Load, Loads
-from asyncwait.backends.lookup._table import table_closed
+from asyncwait.backends.lookup._table import Figures, table_closed
 from asyncwait.backends.spark.frame._cache import NO_ROW, keyed_by_rows
 from asyncwait.backends.spark.frame._rows import Around, InputRow, RowRecord
 from asyncwait.spec import Cache

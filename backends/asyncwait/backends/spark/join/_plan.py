@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import expr
 
-from asyncwait.backends.lookup._open import tabled
+from asyncwait.backends.lookup._lookup import tabled
 from asyncwait.backends.spark._session import require_workers
 from asyncwait.backends.spark.frame._columns import (
     ERROR,
@@ -22,7 +22,6 @@ from asyncwait.backends.spark.frame._columns import (
     require_different,
     unreadable,
 )
-from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._plan import (
     identity_of,
     mapped,
@@ -31,8 +30,9 @@ from asyncwait.backends.spark.frame._plan import (
     pickled,
     quoted,
     require_frame,
+    warn_of_missing,
 )
-from asyncwait.backends.spark.join._chunks import Shape
+from asyncwait.backends.spark.join._lookup import Shape
 from asyncwait.backends.spark.join._task import Join, Options
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown

@@ -2,8 +2,7 @@
 
 The outcome of a call is played on the loop, as in every backend; the function in a thread requests
 it from the loop, as a client from its server, and blocks until it has the answer. Time stands still
-while a thread is on its way to the server or back. Some scenarios are also played on the real
-clock.
+while a thread is on its way to the server or back.
 """
 
 from collections.abc import Callable, Mapping

@@ -18,7 +18,7 @@ import anyio
 from asyncwait.backends.threads._operator import open_plain
 from asyncwait.backends.threads._plain import threads_wait
 from asyncwait.backends.threads._thread_pool import ThreadPool
-from asyncwait.backends.threads.conformance._loops import ThreadsLoop
+from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.running import plain_opener
 from asyncwait.spec import Mode, OperatorConfig
@@ -37,7 +37,7 @@ class _Reader:
         present: has an item while the thread is on its way; none while it waits for the loop.
     """
 
-    def __init__(self, loop: ThreadsLoop) -> None:
+    def __init__(self, loop: PatientLoop) -> None:
         self._loop = loop
         self.is_over = False
         self.interrupt: Callable[[], object] = bool
@@ -96,7 +96,7 @@ def _outcome(future: asyncio.Future[Any], function: Callable[[], Any]) -> Callab
 class _Lent(asyncio.AbstractEventLoop):
     """The loop of the suite in place of a loop that a thread runs."""
 
-    def __init__(self, loop: ThreadsLoop, reader: _Reader) -> None:
+    def __init__(self, loop: PatientLoop, reader: _Reader) -> None:
         self._loop = loop
         self._reader = reader
         reader.interrupt, reader.calm = self.interrupt, self.calm

@@ -1,6 +1,5 @@
-"""Loops that know which calls are on their way in threads: on a virtual clock, and in real time."""
+"""A loop on a virtual clock that knows which calls are on their way in threads."""
 
-import asyncio
 import time
 from contextlib import suppress
 from typing import Any
@@ -8,11 +7,15 @@ from typing import Any
 from asyncwait.backends.threads._thread_pool import ThreadPool
 from asyncwait.conformance.harness import VirtualLoop
 
+_LOOK = 0.0002
+"""Real seconds between two checks whether threads are on their way."""
 
-class ThreadsLoop(asyncio.BaseEventLoop):
-    """A loop whose servers process requests only when no thread is on its way.
 
-    So requests of one instant are processed in the order in which calls were taken.
+class PatientLoop(VirtualLoop):
+    """A loop whose time stands still while a thread is on its way, to the server or back.
+
+    Its servers process requests only when no thread is on its way. So requests of one instant are
+    processed in the order in which calls were taken.
     """
 
     def __init__(self) -> None:
@@ -37,16 +40,6 @@ class ThreadsLoop(asyncio.BaseEventLoop):
         served = [] if self.moving() else [server.serve() for server in self.servers]
         return any(served)
 
-    def was_on_its_way(self, since: float) -> None:
-        """Note that a way to or from a thread, begun at `since` by the loop's clock, is over.
-
-        For any thread.
-        """
-
-
-class PatientLoop(ThreadsLoop, VirtualLoop):
-    """A loop whose time stands still while a thread is on its way, to the server or back."""
-
     def may_jump(self) -> bool:
         """Return whether every call waits for its answer, and no report is pending."""
         if self.moving() or any(server.is_asked for server in self.servers):
@@ -66,24 +59,3 @@ class PatientLoop(ThreadsLoop, VirtualLoop):
             served = [server.serve() for server in self.servers]
             is_served = any(served)
         super().jump(seconds)
-
-
-_LOOK = 0.0002
-"""Real seconds between two checks whether threads are on their way."""
-
-
-class HurriedLoop(ThreadsLoop, asyncio.SelectorEventLoop):
-    """A loop on the real clock, where time goes on while threads are on their way."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._ways: list[float] = []
-
-    @property
-    def late_by(self) -> float:
-        """The longest way to or from a thread so far, in ms."""
-        return 1000 * max(self._ways, default=0.0)
-
-    def was_on_its_way(self, since: float) -> None:
-        """Note the length of the way."""
-        self._ways.append(self.time() - since)

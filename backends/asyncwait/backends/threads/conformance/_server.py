@@ -16,37 +16,30 @@ from msgspec.structs import replace
 
 from asyncwait.backends.threads._operator import open_with
 from asyncwait.backends.threads._thread_pool import Call, ThreadPool
-from asyncwait.backends.threads.conformance._loops import ThreadsLoop
+from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.spec import Element, OperatorConfig, OperatorResults, Snapshot
 from asyncwait.toolkit import FunctionParts
 
-_way: ContextVar[tuple[int, float]] = ContextVar("_way")
-"""Number of calls taken before, and the start of its way, by the loop's clock."""
+_number: ContextVar[int] = ContextVar("_number", default=-1)
+"""Number of calls that threads took before the present one."""
 
 
 class Hired(ThreadPool):
     """Threads that number their calls in the order in which they take them."""
 
-    def __init__(self, loop: ThreadsLoop, server: "Server") -> None:
+    def __init__(self, loop: PatientLoop, server: "Server") -> None:
         super().__init__()
         self._loop = loop
         self._server = server
         self._taking = threading.Lock()
         self._numbers = count()
 
-    def ask(self, call: Call) -> None:
-        """Queue `call` for a thread."""
-        assert call.context is not None
-        call.context.run(_way.set, (-1, self._loop.time()))
-        super().ask(call)
-
     def take(self) -> Call:
         """Take a call, and number it before another thread takes a call."""
         with self._taking:
             call = super().take()
             assert call.context is not None
-            _, since = call.context[_way]
-            call.context.run(_way.set, (next(self._numbers), since))
+            call.context.run(_number.set, next(self._numbers))
         return call
 
     def _end(self, call: Call) -> None:
@@ -71,18 +64,14 @@ class _Request:
     """Request of a thread, which waits for the answer.
 
     Args:
-        loop: the loop that answers.
         value: the argument.
         copy: the function to copy the value with; None for a call.
     """
 
-    def __init__(
-        self, loop: ThreadsLoop, value: Any, copy: Callable[[Any], Any] | None = None
-    ) -> None:
-        self._loop = loop
+    def __init__(self, value: Any, copy: Callable[[Any], Any] | None = None) -> None:
         self.value = value
         self.copy = copy
-        self.number, self.since = _way.get()
+        self.number = _number.get()
         self.context = copy_context()
         self._answered = threading.Event()
         self._returned: Any = None
@@ -94,14 +83,11 @@ class _Request:
             self._returned = function(self.value)
         except BaseException as error:
             self._error = error
-        self._left_at = self._loop.time()
         self._answered.set()
 
     def wait(self) -> Any:
         """Wait for the answer, and return or raise it."""
         self._answered.wait()
-        self._loop.was_on_its_way(self._left_at)
-        _way.set((self.number, self._loop.time()))
         error, self._error = self._error, None
         if error is None:
             return self._returned
@@ -122,7 +108,7 @@ class Server:
     on their way, which takes no time, they may overtake each other.
     """
 
-    def __init__(self, fn: Any, loop: ThreadsLoop) -> None:
+    def __init__(self, fn: Any, loop: PatientLoop) -> None:
         self._fn = fn
         self._loop = loop
         self._requests: deque[_Request] = deque()
@@ -149,7 +135,7 @@ class Server:
 
     def __call__(self, value: Any) -> Any:
         """Send a request from a thread, and block until the answer comes."""
-        return self._ask(_Request(self._loop, value))
+        return self._ask(_Request(value))
 
     def copies(self, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Return a function that copies on the loop, from any thread."""
@@ -157,7 +143,7 @@ class Server:
 
         def asked(value: Any) -> Any:
             is_here = threading.get_ident() == thread
-            return copy(value) if is_here else self._ask(_Request(self._loop, value, copy))
+            return copy(value) if is_here else self._ask(_Request(value, copy))
 
         return asked
 
@@ -171,7 +157,6 @@ class Server:
         requests = sorted(self._requests, key=lambda each: each.number)
         for request in requests:
             self._requests.remove(request)
-            self._loop.was_on_its_way(request.since)
             if request.copy is not None:
                 run: Any = request.context.run
                 request.answer(partial(run, request.copy))
@@ -264,7 +249,7 @@ def open_served(
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
     *,
-    pool: Callable[[ThreadsLoop, Server], Hired] = Hired,
+    pool: Callable[[PatientLoop, Server], Hired] = Hired,
 ) -> AbstractAsyncContextManager[OperatorResults]:
     """Open the operator with a function that sends requests to a server on the loop."""
     loop: Any = asyncio.get_running_loop()

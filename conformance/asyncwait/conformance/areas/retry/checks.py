@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas.retry._repetitions import (
     Waits,
     not_repeated,
@@ -20,6 +19,7 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec.scenario import identity
+from asyncwait.spec.texts import counted
 
 
 @leg_check("RETRY-1")
@@ -230,7 +230,7 @@ def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
         if end is None or not end.is_beyond or end.at >= leg.deadline(item):
             continue
         waited = id(item) in late or any(
-            leg.facts.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
+            leg.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
             for asked in leg.untimely_handlers
         )
         if waited:
