@@ -10,7 +10,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -66,10 +66,6 @@ def present_task() -> Any:
         return trio.lowlevel.current_task()
 
 
-Alarm: TypeAlias = Callable[[Callable[[], None]], None]
-"""Receives the function that cancels a wait, and calls it later from another task."""
-
-
 def way_to_cancel(scenario: Scenario, loop: LoopName) -> "Once | Scope":
     """Return the way in which the consumer of `scenario` is cancelled on `loop`."""
     return Once() if loop == "asyncio" and scenario.cancel == "once" else Scope()
@@ -119,28 +115,6 @@ class Once:
             return False
         return True
 
-    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """Have the consumer wait until `alarm` cancels the wait; return whether it finished."""
-        task, called = asyncio.current_task(), False
-        assert task is not None
-
-        def cancel() -> None:
-            nonlocal called
-            called = True
-            task.cancel()
-
-        alarm(cancel)
-        try:
-            await wait()
-        except asyncio.CancelledError:
-            if not called or task.cancelling() > 1:
-                raise
-            return False
-        finally:
-            if called:
-                task.uncancel()
-        return True
-
 
 class Scope:
     """Cancels as trio and anyio do: each wait, even after the consumer swallowed a cancellation."""
@@ -161,13 +135,6 @@ class Scope:
     async def within(self, seconds: float, wait: Callable[[], Awaitable[None]]) -> bool:
         """See `Once`."""
         with anyio.move_on_after(seconds) as scope:
-            await wait()
-        return not scope.cancelled_caught
-
-    async def until(self, alarm: Alarm, wait: Callable[[], Awaitable[None]]) -> bool:
-        """See `Once`."""
-        with anyio.CancelScope() as scope:
-            alarm(scope.cancel)
             await wait()
         return not scope.cancelled_caught
 
