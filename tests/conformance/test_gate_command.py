@@ -6,7 +6,7 @@ import pytest
 import suite
 from outside import CHANGED, SOUND, UNORDERED, Done, Folder
 
-from asyncwait.conformance.expected_failures.file import entries_of
+from asyncwait.conformance.verifying import entries_of
 from asyncwait.spec.scenario import declared
 
 # Wrong in one example, and in what is like it.

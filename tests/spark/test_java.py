@@ -70,15 +70,6 @@ def test_unusable_java_home_is_passed_over(
     assert find_java("Spark", "spark") == Java(good / "bin" / "java", 17)
 
 
-def test_file_that_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    home = java_home(tmp_path / "home", "")
-    (home / "bin" / "java").chmod(0o755)
-    (home / "bin" / "java").write_bytes(b"\x7fELF cut short")
-    monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(MissingJava, match="does not run"):
-        find_java("Spark", "spark")
-
-
 def test_nothing_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with pytest.raises(MissingJava) as raised:

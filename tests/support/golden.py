@@ -33,24 +33,17 @@ from suite import few_examples, playing
 from asyncwait.backends.journal import _local, _whole, compact
 from asyncwait.backends.journal._commands import journal
 from asyncwait.backends.spark.progress import JobFigures
-from asyncwait.backends.spark.progress._text import summary
-from asyncwait.backends.spark.progress._text import words as figure_words
+from asyncwait.backends.spark.progress._figures import summary
+from asyncwait.backends.spark.progress._figures import words as figure_words
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import (
-    FORMS,
-    Report,
-    draw,
-    header_of,
-    merged,
-    print_report,
-    report_of,
-)
+from asyncwait.conformance.report import FORMS, Report, header_of, merged, print_report, report_of
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Cause, Verdict
 from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Capability, declared
+from asyncwait.spec.scenario import declared
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
 WIDTH = 100
@@ -233,7 +226,6 @@ def verdicts() -> tuple[Verdict, ...]:
         2,
         ("got [bold]x[/bold] <b>*x*|",),
         self_reported=True,
-        seems=(Capability.RESTORE,),
     )
     return (conformant, failed, wholly, cut, expected, stale, newer, odd)
 

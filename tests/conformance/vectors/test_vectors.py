@@ -11,7 +11,7 @@ from node import FOLDER, NODE, node
 from outside import Folder
 from sample import some
 
-from asyncwait.conformance._vectors import has_one_outcome, made_vectors, run_vectors
+from asyncwait.conformance._commands._vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
 from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import (

@@ -2,44 +2,28 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from frames import rows_of, work_of
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.services import Cost, Limit
 from asyncwait.backends.spark.frame._limits import Kept
-from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, CallFailed
+from asyncwait.spec import Batch
 
-TWICE = pa.schema([("twice", pa.int64())])
+TWICE = {"twice": pa.int64()}
 
 BATCH = Batch(max_size=4, max_wait=10)
 
 
-def rows_of(
-    fn: Any,
-    values: Any = range(6),
-    *,
-    given: Any = "id",
-    timeout: float | None = None,
-    **options: Any,
-) -> list[Any]:
-    table = pa.table({"id": pa.array(values, pa.int64()), "city": [f"c{each}" for each in values]})
-    batches: Iterator[pa.RecordBatch] = iter(table.to_batches(2))
-    asked: dict[str, Any] = {"retry": None, "on_error": None, "batch": BATCH, **options}
-    work = Enrichment(
-        fn, Shape(given, ("id",), TWICE), "UTC", Options("ordered", timeout, 8, None, **asked)
-    )
-    with_journal = asked.get("journal")
-    if with_journal is not None:
-        with_journal.prepare()
-    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+def run(fn: Any, values: Any = range(6), **options: Any) -> list[Any]:
+    asked = {"carried": ("id",), "batch": BATCH, "capacity": 8, **options}
+    table = pa.table({"id": pa.array(values, pa.int64())})
+    return rows_of(work_of(fn, TWICE, **asked), table, 2)
 
 
 class Service:
@@ -69,7 +53,7 @@ def test_a_batch_may_tell_what_it_has_cost(*, limited: bool) -> None:
 
     limits = (Limit(cost=lambda _: 1, up_to=9, per=60, unit="USD"),) if limited else ()
     kept = Kept(limits)
-    assert rows_of(told, kept=kept) == [(each, 2 * each) for each in range(6)]
+    assert run(told, kept=kept) == [(each, 2 * each) for each in range(6)]
 
 
 class ByValue(Service):
@@ -86,7 +70,7 @@ class Blocking(Service):
         return [(2 * value,) for value in values]
 
 
-SERVICES = [Service, ByValue, Blocking]
+SERVICES = [ByValue, Blocking]
 
 
 @pytest.fixture
@@ -97,34 +81,8 @@ def journal(tmp_path: Path) -> Journal:
 @pytest.mark.parametrize("service_class", SERVICES)
 def test_the_function_is_given_the_values_of_several_rows(service_class: type[Service]) -> None:
     service = service_class()
-    assert rows_of(service) == [(number, 2 * number) for number in range(6)]
+    assert run(service) == [(number, 2 * number) for number in range(6)]
     assert service.calls == [[0, 1, 2, 3], [4, 5]]
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_call_gives_a_collection_for_each_row_with_many(blocks: bool) -> None:  # noqa: FBT001
-    def parts(values: Any) -> Any:
-        return [[(value,)] * (value % 3) for value in values]
-
-    async def later(values: Any) -> Any:
-        return parts(values)
-
-    found = rows_of(parts if blocks else later, many=True)
-    assert found == [(1, 1), (2, 2), (2, 2), (4, 4), (5, 5), (5, 5)]
-
-
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_function_may_change_the_list_that_it_is_given(blocks: bool) -> None:  # noqa: FBT001
-    def answer(values: list[int]) -> Any:
-        values.sort()
-        found = {value: (2 * value,) for value in values}
-        values.clear()
-        return found
-
-    async def later(values: list[int]) -> Any:
-        return answer(values)
-
-    assert rows_of(answer if blocks else later, [3, 1, 2]) == [(3, 6), (1, 2), (2, 4)]
 
 
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
@@ -132,7 +90,7 @@ def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
         wrong: dict[int, Any] = {1: ValueError("odd"), 2: ("text",), 3: None}
         return [wrong.get(value, (2 * value,)) for value in values]
 
-    told = rows_of(answer, on_error="column", error_column="error")
+    told = run(answer, on_error="column", error_column="error")
     assert [twice for _, twice, _ in told] == [0, None, None, None, 8, 10]
     types = [error and error["type"] for _, _, error in told]
     assert types == [None, "ValueError", "SchemaMismatch", "SchemaMismatch", None, None]
@@ -141,9 +99,9 @@ def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:
 @pytest.mark.parametrize("service_class", SERVICES)
 def test_rows_of_the_journal_are_in_no_list(service_class: type[Service], journal: Journal) -> None:
     first, second = service_class(), service_class()
-    rows_of(first, [1, 3, 5], journal=journal)
+    run(first, [1, 3, 5], journal=journal)
 
-    assert rows_of(second, journal=journal) == [(number, 2 * number) for number in range(6)]
+    assert run(second, journal=journal) == [(number, 2 * number) for number in range(6)]
     assert first.calls == [[1, 3, 5]]
     assert sorted(value for call in second.calls for value in call) == [0, 2, 4]
 
@@ -152,29 +110,18 @@ def test_rows_of_the_journal_are_in_no_list(service_class: type[Service], journa
 def test_a_call_that_fails_is_none_of_those_that_are_found(
     service_class: type[Service], journal: Journal
 ) -> None:
-    rows_of(service_class(), [1, 3], journal=journal)
+    run(service_class(), [1, 3], journal=journal)
     service = service_class(poison=2)
-    found = rows_of(service, range(4), journal=journal, on_error="skip")
+    found = run(service, range(4), journal=journal, on_error="skip")
     assert found == [(1, 2), (3, 6)]
     assert service.calls == [[0, 2]]
 
 
 def test_a_row_that_is_found_has_no_deadline(journal: Journal) -> None:
-    rows_of(Service(), [1], journal=journal)
+    run(Service(), [1], journal=journal)
 
     async def sleep(_: Any) -> Any:
         await asyncio.sleep(60)
 
-    found = rows_of(sleep, [1, 2], journal=journal, timeout=0.02, on_error="skip")
+    found = run(sleep, [1, 2], journal=journal, timeout=0.02, on_error="skip")
     assert found == [(1, 2)]
-
-
-def test_the_answers_of_a_batch_are_kept_but_for_those_that_failed(journal: Journal) -> None:
-    async def answer(values: Any) -> Any:
-        return [OSError("gone") if value == 2 else (2 * value,) for value in values]
-
-    with pytest.raises(CallFailed, match="gone"):
-        rows_of(answer, range(4), journal=journal)
-    service = Service()
-    assert rows_of(service, range(4), journal=journal) == [(0, 0), (1, 2), (2, 4), (3, 6)]
-    assert service.calls == [[2]]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from frames import rows_of, work_of
 from msgspec.structs import replace
 from pyspark import cloudpickle
 from pyspark.sql import Row
@@ -21,12 +22,9 @@ from asyncwait.backends.spark import (
     Progress,
     key_ordered_wait,
     ordered_wait,
-    unordered_wait,
 )
 from asyncwait.backends.spark.frame._cache import shared
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
-from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode, Retry
 
@@ -36,8 +34,6 @@ cloudpickle.register_pickle_by_value(sys.modules[__name__])
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
 CACHE = Cache(100, ttl=600)
-
-SAID = pa.schema([("said", pa.string())])
 
 USERS = [1, 2, 1, 1, 2, 3]
 
@@ -58,18 +54,13 @@ class Noted:
 
 
 def run(fn: Any, columns: dict[str, Any], given: Any = "user", **options: Any) -> list[Any]:
-    identity = options.pop("identity", b"")
-    work = _work(fn, given, identity, options)
     table = pa.table({"place": [*range(len(next(iter(columns.values()))))], **columns})
-    batches = iter(table.to_batches(4))
-    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+    return rows_of(_work(fn, given, **options), table)
 
 
-def _work(fn: Any, given: Any, identity: bytes, options: dict[str, Any]) -> Enrichment:
-    asked = {"retry": None, "on_error": None, "cache": CACHE, **options}
-    mode, timeout = asked.pop("mode", "ordered"), asked.pop("timeout", None)
-    shape = Shape(given, ("place",), SAID, ("user",))
-    return Enrichment(fn, shape, "UTC", Options(mode, timeout, 8, None, **asked), identity=identity)
+def _work(fn: Any, given: Any = "user", **options: Any) -> Enrichment:
+    asked = {"cache": CACHE, "capacity": 8, "carried": ("place",), "key": ("user",), **options}
+    return work_of(fn, {"said": pa.string()}, given=given, **asked)
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered", "key-ordered"])
@@ -89,23 +80,6 @@ def test_a_row_of_several_columns_is_one_key() -> None:
         rows,
         [str(rows[0]), str(rows[1]), str(rows[0])],
     )
-
-
-def test_several_results_are_shared_and_none_is_called_for_again() -> None:
-    asked: list[int] = []
-
-    async def parts(user: int) -> list[tuple[str]]:
-        asked.append(user)
-        return [(f"{user}{part}",) for part in range(user)]
-
-    out = [(0, "20"), (0, "21"), (2, "20"), (2, "21")]
-    for _ in range(2):
-        assert run(parts, {"user": [2, 0, 2]}, many=True) == out
-    assert Counter(asked) == {2: 1, 0: 2}
-    for _ in range(2):
-        cache = replace(CACHE, missing_ttl=600)
-        assert run(parts, {"user": [2, 0, 2]}, many=True, cache=cache, identity=b"2") == out
-    assert Counter(asked) == {2: 2, 0: 3}
 
 
 def test_a_row_with_a_null_has_a_call_of_its_own() -> None:
@@ -131,7 +105,7 @@ def test_two_instants_an_hour_apart_are_two() -> None:
 def test_what_is_kept_holds_nothing_of_the_input() -> None:
     batches = [pa.record_batch({"place": [0], "user": [7]})]
     gone = weakref.ref(batches[0])
-    for _ in _work(Noted(), "user", b"", {}).run(iter([batches.pop()])):
+    for _ in _work(Noted()).run(iter([batches.pop()])):
         pass
     gc.collect()
     assert gone() is None
@@ -154,14 +128,6 @@ def test_a_failure_is_one_of_each_row_that_shares_it_and_is_never_kept() -> None
     assert fn.asked == [1, 1]
 
 
-def test_a_failed_load_is_repeated_once_for_all() -> None:
-    fn, seen = Noted(failures=1), list[Any]()
-    retry = Retry(max_attempts=3, initial=0.001, on_result=seen.append)
-    options: dict[str, Any] = {"retry": retry, "on_error": "column", "error_column": "error"}
-    assert run(fn, {"user": [1, 1]}, **options) == [(0, "1", None), (1, "1", None)]
-    assert (fn.asked, seen) == ([1, 1], [("1",), ("1",)])
-
-
 class Written:
     def __init__(self, folder: Path, number: int = 0) -> None:
         self._log = folder / "log"
@@ -178,7 +144,7 @@ class Written:
 
 def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: Path) -> None:
     df = spark.session.range(0, 60, 1, 2).selectExpr("id", "id % 4 AS user")
-    for _ in range(4):
+    for _ in range(2):
         for number in range(2):
             fn = Written(tmp_path, number)
             out = ordered_wait(df, fn, "number long", columns="user", cache=CACHE)
@@ -187,7 +153,7 @@ def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: P
     calls = Written(tmp_path).calls()
     assert len({line.split(" in ")[0] for line in calls}) == 2 * 4
     assert set(calls.values()) == {1}  # in each worker
-    assert calls.total() <= 4 * 2 * 4  # of 64 without anything kept from task to task
+    assert calls.total() <= 4 * 2 * 2  # of 32 without anything kept from task to task
 
 
 def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
@@ -236,11 +202,10 @@ async def twice(value: Any) -> tuple[int]:
     return (2 * len(value) if isinstance(value, list) else 2 * value,)
 
 
-@pytest.mark.parametrize("wait", [unordered_wait, key_ordered_wait])
-def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark, wait: Any) -> None:
+def test_progress_tells_how_rows_were_served(spark: EmbeddedSpark) -> None:
     df = spark.session.range(0, 40, 1, 1).selectExpr("id", "nullif(id % 4, 3) AS user")
     with Progress(session=spark.session) as progress:
-        fn = wait(
+        fn = key_ordered_wait(
             df,
             lately,
             "number long",

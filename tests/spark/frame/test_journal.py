@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from functools import partial
@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
+from frames import rows_of, work_of
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import (
@@ -23,15 +22,11 @@ from asyncwait.backends.journal import (
     JournalFull,
     KeptFailure,
     summary,
-    version_of,
 )
-from asyncwait.backends.services import Limit, transient
+from asyncwait.backends.services import Limit
 from asyncwait.backends.spark import Progress, ordered_wait
 from asyncwait.backends.spark.frame._journal import journal_of
 from asyncwait.backends.spark.frame._limits import Kept
-from asyncwait.backends.spark.frame._opening import Options
-from asyncwait.backends.spark.frame._rows import Shape
-from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import CallFailed, InvalidConfig, Retry
 
 INT = pa.int64()
@@ -56,23 +51,17 @@ class Service:
         return (2 * value,)
 
 
-def rows_of(
+def run(
     fn: Any,
     journal: Journal,
     values: Any = range(10),
     kind: pa.DataType = INT,
     *,
     results: pa.Schema = TWICE,
-    batch_size: int = 4,
     **options: Any,
 ) -> list[Any]:
-    journal.prepare()
-    table = pa.table({"id": pa.array(values, kind)})
-    batches: Iterator[pa.RecordBatch] = iter(table.to_batches(batch_size))
-    asked: dict[str, Any] = {"retry": None, "on_error": None, "journal": journal, **options}
-    shape = Shape("id", (), results)
-    work = Enrichment(fn, shape, "UTC", Options("ordered", None, 1, None, **asked))
-    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+    work = work_of(fn, results, journal=journal, **options)
+    return rows_of(work, pa.table({"id": pa.array(values, kind)}))
 
 
 @pytest.fixture
@@ -86,16 +75,16 @@ EXPECTED = [(2 * number,) for number in range(10)]
 def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal) -> None:
     service = Service(fails_at=6)
     with pytest.raises(CallFailed):
-        rows_of(service, journal)
+        run(service, journal)
     calls: list[int] = []
 
     def block(value: int) -> tuple[int]:
         calls.append(value)
         return (2 * value,)
 
-    assert rows_of(block, journal) == EXPECTED
+    assert run(block, journal) == EXPECTED
     assert (service.calls, calls) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9])
-    assert rows_of(service, journal) == EXPECTED
+    assert run(service, journal) == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -112,7 +101,7 @@ def test_a_row_is_found_wherever_it_stands(
 ) -> None:
     service = Service()
     for values in (first, second):
-        assert rows_of(service, journal, values) == [(2 * value,) for value in values]
+        assert run(service, journal, values) == [(2 * value,) for value in values]
     assert service.calls == [*calls]
 
 
@@ -125,7 +114,7 @@ def test_many_results_are_kept_together_and_none_too(journal: Journal) -> None:
 
     expected = [(each,) for value in range(4) for each in range(value)]
     for _ in range(2):
-        assert rows_of(below, journal, range(4), many=True) == expected
+        assert run(below, journal, range(4), many=True) == expected
     assert calls == [0, 1, 2, 3]
 
 
@@ -142,35 +131,28 @@ def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
         return result[0] < 2
 
     retry = Retry(initial=0.001, on_result=again)
-    assert rows_of(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
+    assert run(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
     seen.clear()
-    assert rows_of(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
+    assert run(fn, journal, [1, 2], retry=retry) == [(2,), (2,)]
     assert (len(calls), seen) == (4, [])
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_result_beyond_the_bound_is_not_called_for_again(
-    journal: Journal, *, blocks: bool
-) -> None:
+def test_a_result_beyond_the_bound_is_not_called_for_again(journal: Journal) -> None:
     calls: list[int] = []
-    size = 64 * 1024 * 1024
-
-    def block(value: int) -> tuple[bytes]:
-        calls.append(value)
-        return (bytes(size if value == 2 else 1),)
 
     async def fn(value: int) -> tuple[bytes]:
-        return block(value)
+        calls.append(value)
+        return (bytes(64 * 1024 * 1024 if value == 2 else 1),)
 
     raw: dict[str, Any] = {"results": pa.schema([("raw", pa.binary())])}
     raw["retry"] = Retry(max_attempts=3, initial=0.001)
     for _ in range(2):
         with pytest.raises(CallFailed, match=r"^row 2 of partition 0: ") as raised:
-            rows_of(block if blocks else fn, journal, range(5), **raw)
+            run(fn, journal, range(5), **raw)
         assert isinstance(raised.value.__cause__, EntryTooLarge)
         assert re.search("67,108,864 bytes.*67,108,87", str(raised.value))
-    assert len(rows_of(fn, journal, range(5), on_error="skip", **raw)) == 4
-    told = rows_of(fn, journal, range(5), on_error="column", error_column="error", **raw)
+    assert len(run(fn, journal, range(5), on_error="skip", **raw)) == 4
+    told = run(fn, journal, range(5), on_error="column", error_column="error", **raw)
     assert [row[1] and row[1]["type"] for row in told] == [None, None, "EntryTooLarge", None, None]
     assert sorted(calls) == list(range(5))
     assert "64 MiB" in (inspect.getdoc(ordered_wait) or "")
@@ -185,7 +167,7 @@ def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: 
 
     small = Journal(str(tmp_path / "small"), "job", "1", max_bytes=600)
     with pytest.raises(CallFailed) as raised:
-        rows_of(fn, small, range(100), retry=Retry(initial=0.001), on_error="skip")
+        run(fn, small, range(100), retry=Retry(initial=0.001), on_error="skip")
     assert isinstance(raised.value.__cause__, JournalFull)
     assert len(calls) == len(set(calls))
     assert summary(small.path).entries == len(calls) - 1
@@ -224,8 +206,8 @@ def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: An
         return values
 
     of: dict[str, Any] = {"values": [[(1, "a")]], "kind": pa.map_(pa.int32(), pa.string())}
-    first = rows_of(fn, journal, **of, results=RESULTS)
-    again = rows_of(None_called(), journal, **of, results=RESULTS)
+    first = run(fn, journal, **of, results=RESULTS)
+    again = run(None_called(), journal, **of, results=RESULTS)
     assert repr(again) == repr(first)
 
 
@@ -269,14 +251,6 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
         journal_of(str(tmp_path), partial(fetch, (each for each in ())))
 
 
-def test_what_numpy_and_pandas_hold_is_told() -> None:
-    for make in (np.array, np.random.default_rng, pd.DataFrame):
-        one, same, other = (version_of(partial(fetch, make([n]))) for n in (1, 1, 2))
-        assert one == same != other
-    with pytest.raises(InvalidConfig, match="ufunc"):
-        version_of(np.frompyfunc(abs, 1, 1))
-
-
 class Failing(Service):
     async def __call__(self, value: int) -> tuple[int]:
         errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
@@ -290,11 +264,10 @@ class Failing(Service):
     ("retry", "again"),
     [
         (None, [1, 3]),
-        (Retry(max_attempts=2, on_error=transient), [1, 1, 3, 3]),
         (Retry(max_attempts=2), [1, 1, 2, 2, 3, 3]),
         (Retry(max_attempts=2, on_error=LookupError), [1, 2, 2, 3]),
     ],
-    ids=["no retry", "transient", "all", "a class"],
+    ids=["no retry", "all", "a class"],
 )
 def test_a_failure_is_kept_that_nothing_asks_to_repeat(
     journal: Journal, retry: Retry | None, again: list[int]
@@ -302,7 +275,7 @@ def test_a_failure_is_kept_that_nothing_asks_to_repeat(
     keeping, service = replace(journal, failures=True), Failing()
     for _ in range(2):
         service.calls.clear()
-        rows = rows_of(service, keeping, on_error="skip", retry=retry)
+        rows = run(service, keeping, on_error="skip", retry=retry)
         assert rows == [(2 * value,) for value in (0, *range(4, 10))]
     assert service.calls == again
 
@@ -317,13 +290,13 @@ def test_what_limits_kept_from_being_called_is_not_kept(
         (Limit(calls=9, per=1), [(20,), (160,)]),
     ):
         kept = Kept(limits=(limit,))
-        assert rows_of(service, keeping, [10, 80], on_error="skip", kept=kept) == rows
+        assert run(service, keeping, [10, 80], on_error="skip", kept=kept) == rows
     assert service.calls == [10, 80]
 
 
 def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: Journal) -> None:
     keeping, service = replace(journal, failures=True), Failing()
-    told = partial(rows_of, service, keeping, [2, 4], on_error="column", error_column="error")
+    told = partial(run, service, keeping, [2, 4], on_error="column", error_column="error")
     first = told()
     assert first[0][1]["type"] == "LookupError"
     assert told() == first
@@ -335,9 +308,9 @@ def test_what_becomes_of_a_kept_failure_is_what_became_of_it_at_first(journal: J
         assert (kept.failure.kind, kept.failure.attempts) == ("LookupError", 1)
         return (-value,)
 
-    assert rows_of(service, keeping, [2, 4], on_error=handler) == [(-2,), (8,)]
+    assert run(service, keeping, [2, 4], on_error=handler) == [(-2,), (8,)]
     with pytest.raises(CallFailed, match=r"the call failed: LookupError\(2\)") as failed:
-        rows_of(service, keeping, [2])
+        run(service, keeping, [2])
     assert failed.value.__notes__[-1].endswith("see `once`, or `asyncwait journal show`")
 
 
@@ -348,7 +321,7 @@ def test_a_kept_failure_is_counted_as_at_first(journal: Journal) -> None:
     for _ in range(2):
         with Progress(show=False) as progress:
             told: dict[str, Any] = {"on_error": "skip", "endpoint": progress.endpoint}
-            rows_of(refuse, replace(journal, failures=True), [1, 2], **told)
+            run(refuse, replace(journal, failures=True), [1, 2], **told)
         assert progress.figures().causes == {"HTTPError 400": 2}
     shown = summary(journal.path)
     assert shown.failures == {"HTTPError 400": 2}

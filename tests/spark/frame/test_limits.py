@@ -23,7 +23,7 @@ from asyncwait.backends.spark.frame._limits import (
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress._progress import Reach
 from asyncwait.conformance.harness import SpinWatch, run_virtual
-from asyncwait.spec import InvalidConfig, Retry
+from asyncwait.spec import InvalidConfig
 from asyncwait.toolkit import Told
 
 
@@ -70,30 +70,6 @@ def test_a_row_costs_what_its_value_does() -> None:
     run(fn, [Limit(cost=lambda value: value, up_to=5, per=1, latency=0)], rows, timeout=0.1)
     assert begun == pytest.approx([0, 0, 0, 1, 2, 3])
     assert rows.closed
-
-
-def test_a_further_attempt_is_one_of_the_calls_that_are_counted() -> None:
-    begun: list[float] = []
-    tried: set[int] = set()
-
-    async def fn(row: InputRow) -> list[Any]:
-        if row.found is None:
-            begun.append(asyncio.get_running_loop().time())
-        if row.value not in tried:
-            tried.add(row.value)
-            raise LookupError
-        return [row.value]
-
-    class SomePaid(Rows):
-        async def __anext__(self) -> InputRow:
-            row = await super().__anext__()
-            row.found = b"there" if row.value > 3 else None
-            tried.update([row.value] if row.found else [])
-            return row
-
-    limits = [Limit(calls=2, per=1, latency=0)]
-    run(fn, limits, SomePaid(50), retry=Retry(initial=0.001))
-    assert begun == pytest.approx([0, 0, 1, 1, 2, 2, 3, 3])
 
 
 def test_the_driver_keeps_the_limits_of_all_tasks() -> None:

@@ -10,14 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
-from asyncwait.backends.spark.frame import _cache
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
-from asyncwait.backends.spark.frame._errors import UnreadableRow
-from asyncwait.backends.spark.join import _chunks
-from asyncwait.backends.spark.join._chunks import Shape
-from asyncwait.backends.spark.join._lookup import keys_of
+from asyncwait.backends.spark.join import _lookup
+from asyncwait.backends.spark.join._lookup import Shape, keys_of
 from asyncwait.backends.spark.join._task import Counts, Join, Options
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidResult, Retry
+from asyncwait.spec import Cache, CallFailed, InvalidResult, Retry
 
 pytestmark = pytest.mark.usefixtures("nothing_kept")
 
@@ -111,16 +108,6 @@ def test_columns_are_found_by_name() -> None:
             joined(Noted(table.rows), {"user": [key]}, fold=fold)
 
 
-def test_without_a_cache_each_chunk_asks() -> None:
-    table = Noted()
-
-    rows, figures = joined(table, {"user": [1, 1]}, {"user": [1]}, cache=None)
-
-    assert rows == [row(1, "town 1")] * 3
-    assert figures.loads == len(table.asked)
-    assert figures.loads + figures.shared == 3
-
-
 def test_a_key_has_many_rows_or_none() -> None:
     two = Noted({1: [("a", 1), ("b", 2)], 2: []})
     batch = {"user": [1, 2, None, 1], "n": [10, 20, 30, 40]}
@@ -135,7 +122,7 @@ def test_a_key_has_many_rows_or_none() -> None:
 
 
 def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_chunks, "LARGEST", 4)
+    monkeypatch.setattr(_lookup, "LARGEST", 4)
     table = Noted({key: [("x", number) for number in range(key)] for key in range(10)})
     counts = Counts()
     given = [pa.RecordBatch.from_pydict({"user": [1, 9, 0, 2, 3, 1]})]
@@ -148,26 +135,6 @@ def test_what_comes_to_many_rows_goes_out_in_parts(monkeypatch: pytest.MonkeyPat
     assert users == [1, *[9] * 9, 0, 2, 2, 3, 3, 3, 1]
     assert len(parts) > 2
     assert all(len(part) <= 4 + max(sizes) for part in parts)
-
-
-@pytest.mark.parametrize("how", ["left", "inner"])
-def test_rows_of_a_key_may_go_out_as_a_list(how: str) -> None:
-    table = Noted({1: [("a", 1), ("b", 2)], 2: []})
-
-    rows, _ = joined(table, {"user": [1, 2, None]}, lists="found", is_left=how == "left")
-
-    found = [{"town": "a", "size": 1}, {"town": "b", "size": 2}]
-    nothing = [{"user": 2, "found": []}, {"user": None, "found": []}]
-    assert rows == [{"user": 1, "found": found}, *(nothing if how == "left" else [])]
-
-
-def test_keys_that_are_not_a_number_are_null() -> None:
-    table = Noted()
-
-    rows, figures = joined(table, {"user": [float("nan"), 1.0, float("nan"), None]})
-
-    assert [each["town"] for each in rows] == [None, "town 1.0", None, None]
-    assert (table.asked, figures.null_keys, figures.loads) == ([[1.0]], 3, 1)
 
 
 def test_instants_that_a_clock_shows_twice_are_two_keys() -> None:
@@ -194,12 +161,6 @@ def test_keys_of_columns_are_found_whatever_they_are(size: int) -> None:
         expected = [None if None in each else each for each in rows]
         assert [keys.distinct[place] for place in keys.places.to_pylist()] == expected
         assert keys.times == [expected.count(each) for each in keys.distinct]
-
-
-def test_text_that_is_none_is_told_with_its_column() -> None:
-    raw = pa.array([b"\xff"]).view(pa.string())
-    with pytest.raises(UnreadableRow, match=r"^column user: expected text in UTF-8, got "):
-        joined(Noted(), {"user": raw})
 
 
 def test_rows_are_tuples_or_mappings() -> None:
@@ -234,13 +195,6 @@ def test_nothing_changes_its_type(name: str) -> None:
     assert table.asked == [[1, 2]] * 2
 
 
-def test_a_column_that_is_never_null_takes_none() -> None:
-    table = Noted({1: [], 2: [("b", None)]})
-    never = pa.schema([TOWNS.field(0), TOWNS.field(1).with_nullable(False)])
-    with pytest.raises(InvalidResult, match=r"^key 2: column size takes bigint and no null, got N"):
-        joined(table, {"user": [1, 2]}, rows=never, found=TOWNS)
-
-
 ERRORS = pa.field("error", ERROR_TYPE)
 
 
@@ -264,19 +218,6 @@ def test_a_key_that_fails_fails_its_rows_alone(lists: str | None) -> None:
         joined(table, batch, lists=lists)
 
 
-def test_rows_before_a_key_that_fails_come_out() -> None:
-    table = Noted({3: OSError("down")})
-    given = [pa.RecordBatch.from_pydict({"user": users}) for users in ([1, 2], [2, 3])]
-
-    with _work(table, {}).partition(iter(given), Counts()) as opened:
-        assert [each["user"] for each in next(opened).to_pylist()] == [1, 2]
-        with pytest.raises(CallFailed) as raised:
-            next(opened)
-
-    assert isinstance(raised.value.__cause__, OSError)
-    assert table.log[-1] == "close"
-
-
 def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
     class Stuck(Noted):
         async def close(self) -> None:
@@ -296,42 +237,6 @@ def test_a_task_that_is_left_early_tells_what_closing_raises() -> None:
     assert "OSError('close')" in caught.value.__notes__[-1]
 
 
-def test_a_function_gives_rows_in_place_of_an_error() -> None:
-    table = Noted({2: LookupError("gone"), 3: LookupError("gone")})
-    asked: list[Any] = []
-
-    def despite(key: int, error: Exception) -> Any:
-        asked.append((key, type(error)))
-        return [("?", -key)] if key == 2 else []
-
-    rows, figures = joined(table, {"user": [1, 2, 3, 2]}, on_error=despite)
-    assert sum(figures.causes.values()) == figures.errors
-
-    assert rows[1:] == [row(2, "?", -2), row(3, None, None), row(2, "?", -2)]
-    assert asked == [(2, CallFailed), (3, CallFailed)]
-    assert figures.errors == 3
-
-
-@pytest.mark.parametrize(
-    ("how", "on_error", "users"),
-    [
-        ("semi", "skip", [1]),
-        ("anti", "skip", [3]),
-        ("semi", lambda *_: [], [1]),
-        ("anti", lambda *_: [], [2, 3]),
-        ("semi", lambda *_: [()], [1, 2]),
-        ("anti", lambda *_: [()], [3]),
-    ],
-)
-def test_a_key_that_fails_matches_what_on_error_gives(
-    how: str, on_error: Any, users: list[int]
-) -> None:
-    table = Noted({2: LookupError("gone"), 3: []})
-    changes = {"wanted": how == "semi", "rows": pa.schema([]), "found": pa.schema([])}
-    rows, _ = joined(table, {"user": [1, 2, 3]}, on_error=on_error, **changes)
-    assert [each["user"] for each in rows] == users
-
-
 @pytest.mark.parametrize(
     ("given", "told"),
     [
@@ -345,16 +250,6 @@ def test_a_function_may_give_none_but_nothing_else(given: Any, told: str) -> Non
     table = Noted({2: LookupError("gone")})
     with pytest.raises(CallFailed, match=f"^key 2: .*{told}"):
         joined(table, {"user": [2]}, on_error=lambda *_: given)
-
-
-def test_requests_are_no_larger_than_a_batch() -> None:
-    table = Noted()
-    batches = [{"user": [number, number + 1]} for number in range(0, 8, 2)]
-
-    joined(table, *batches, batch=Batch(max_size=3, max_wait=1e9))
-
-    assert sorted(chain(*table.asked)) == list(range(8))
-    assert all(len(keys) <= 3 for keys in table.asked)
 
 
 def test_a_table_is_read_whole_with_its_keys_and_rows_held_to_their_types() -> None:
@@ -392,42 +287,6 @@ def test_the_next_task_of_a_process_finds_what_is_kept(cache: Any) -> None:
 
     read = "read" if isinstance(cache, Full) else [1]
     assert one.log == two.log == ["open", read, "close", "open", "close"]
-
-
-def test_a_copy_that_is_due_is_read_before_the_first_row() -> None:
-    table = Readable({1: [("old", 1)]})
-    _run(table, [1], b"", Full(reload=1e-9))
-    table.rows = {1: [("new", 1)]}
-    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
-    table.rows = {1: [7]}
-    assert _run(table, [1], b"", Full(reload=1e-9)) == [row(1, "new")]
-
-
-def test_only_so_many_tables_are_kept() -> None:
-    table = Noted()
-    for number in range(_cache.MOST):
-        _run(table, [number], b"%d" % number)
-    _run(table, [0], b"0")
-    _run(table, [99], b"new")
-    assert len(table.asked) == _cache.MOST + 1
-    _run(table, [0], b"0")
-    assert len(table.asked) == _cache.MOST + 1
-    _run(table, [1], b"1")
-    assert len(table.asked) == _cache.MOST + 2
-
-
-def test_two_tasks_at_a_time_have_nothing_in_common() -> None:
-    made: list[list[Any]] = []
-
-    def make() -> list[Any]:
-        made.append([])
-        return made[-1]
-
-    with _cache.lent(b"", make) as one, _cache.lent(b"", make) as two:
-        assert one is not two
-    with _cache.lent(b"", make) as three:
-        assert three is one
-    assert len(made) == 2
 
 
 def test_leaving_early_closes_the_table() -> None:

@@ -1,9 +1,7 @@
 """Lookup joins of DataFrames of a real Spark."""
 
-import os
 import sys
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,6 @@ from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.types import LongType, StringType, StructField, StructType
-from remains import wait_until
 
 from asyncwait.backends.lookup import Full, FunctionTable
 from asyncwait.backends.spark import EmbeddedSpark, Progress, lookup_join
@@ -87,12 +84,11 @@ def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     assert left.columns == ["id", "user", "town", "size"]
 
 
-@pytest.mark.parametrize("how", ["left", "inner"])
-def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: str) -> None:
+def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame) -> None:
     async def fail(keys: Sequence[int]) -> dict[int, Any]:
         return {key: LookupError("gone") if key == 2 else [(f"town {key}", key)] for key in keys}
 
-    options: dict[str, Any] = {**USERS, "how": how, "where": "id > 6"}
+    options: dict[str, Any] = {**USERS, "where": "id > 6"}
     table = FunctionTable(fail)
     with pytest.raises(PythonException, match=r"key 2: the call failed: LookupError"):
         lookup_join(orders, table, **options).collect()
@@ -109,57 +105,6 @@ def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: s
     others = out.filter("error IS NULL").drop("error").collect()
     assert skipped == others
     assert {2, 8}.isdisjoint(row.id for row in skipped)
-
-
-class Written:
-    def __init__(self, folder: Path, number: int = 0) -> None:
-        self._log = folder / "log"
-        self._number = number
-
-    def _write(self, *lines: str) -> None:
-        with self._log.open("a") as file:
-            file.writelines(f"{line} of {os.getpid()}\n" for line in lines)
-
-    async def open(self) -> None:
-        self._write("open")
-
-    async def close(self) -> None:
-        self._write("close")
-
-    async def get_many(self, keys: Sequence[int]) -> dict[int, Any]:
-        self._write(*(f"asked for {key}" for key in keys))
-        return {key: [(f"town {key}", self._number)] for key in keys}
-
-    def lines(self, begin: str) -> Counter[str]:
-        lines = self._log.read_text().splitlines()
-        return Counter(line for line in lines if line.startswith(begin))
-
-
-def test_a_worker_asks_once_for_what_it_keeps(orders: DataFrame, tmp_path: Path) -> None:
-    numbers = [set[int](), set[int]()]
-    for _ in range(2):
-        for number, found in enumerate(numbers):
-            out = lookup_join(orders, Written(tmp_path, number), **USERS)
-            found.update(row.size for row in out.collect() if row.size is not None)
-
-    log = Written(tmp_path)
-    asked, tasks = log.lines("asked"), 2 * 2 * 3
-    assert numbers == [{0}, {1}]
-    assert set(asked.values()) <= {1, 2}  # for either table once
-    assert asked.total() < 2 * 2 * 10 + 1
-    assert log.lines("open").total() == log.lines("close").total() == tasks
-
-
-def test_a_task_that_nobody_wants_more_of_closes_its_table(
-    spark: EmbeddedSpark, tmp_path: Path
-) -> None:
-    table = Written(tmp_path)
-    df = spark.session.range(0, 1_000_000, 1, 1).selectExpr("id AS user")
-
-    assert len(lookup_join(df, table, **USERS).limit(3).collect()) == 3
-
-    wait_until(lambda: table.lines("close").total() == 1)
-    assert 3 <= table.lines("asked").total() < 500_000
 
 
 def test_progress_tells_how_keys_were_found(spark: EmbeddedSpark, orders: DataFrame) -> None:

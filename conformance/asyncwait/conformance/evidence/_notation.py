@@ -41,7 +41,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from asyncwait.conformance.evidence._words import element_of, options_of, value_of
+from asyncwait.conformance.evidence._scenarios import element_of, options_of, value_of
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,

@@ -222,16 +222,12 @@ class Recorder:
             self.late_by = max(self.late_by, late)
         return float(round(ms / self._grid) * self._grid)
 
-    def was_due(self, at: float, came: float | None = None) -> None:
-        """Note how far from its due time an event is.
+    def was_due(self, at: float) -> None:
+        """Note how far from its due time, in ms, an event is.
 
         `now` alone would see only the part below a step.
-
-        Args:
-            at: when it was due, in ms.
-            came: when it came, in ms; now, if not given.
         """
-        self.late_by = max(self.late_by, abs((self.passed() if came is None else came) - at))
+        self.late_by = max(self.late_by, abs(self.passed() - at))
 
     def block(self, ms: int) -> None:
         """Block the loop for `ms`, and note it; do nothing for 0."""

@@ -338,12 +338,11 @@ def repeating(retry: Retry | None, *, many: bool) -> Retry | None:
     """
     if retry is None:
         return None
-    wanted, again, on_retry = retry.on_error, retry.on_result, retry.on_retry
+    again, on_retry = retry.on_result, retry.on_retry
 
-    def is_reason(error: BaseException) -> bool:
-        if isinstance(error, SchemaMismatch | JournalError | KeptFailure):
-            return False
-        return isinstance(error, wanted) if isinstance(wanted, type | tuple) else wanted(error)
+    def is_reason(error: BaseException) -> Any:
+        is_final = isinstance(error, SchemaMismatch | JournalError | KeptFailure)
+        return not is_final and retry.wants(error)
 
     def is_asked_for(rows: tuple[OutputRow, ...]) -> Any:
         if rows and rows[0].source.found is not None:

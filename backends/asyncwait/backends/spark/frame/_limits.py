@@ -15,9 +15,9 @@ from asyncwait.backends.services import Limits, MachineLimits
 from asyncwait.backends.spark.frame._rows import InputRow
 from asyncwait.backends.spark.progress import Endpoint
 from asyncwait.backends.spark.progress._progress import Reach, reach_of
-from asyncwait.backends.spark.progress._server import Server
-from asyncwait.backends.spark.progress._wire import SECRET, connect, packed, received
+from asyncwait.backends.spark.progress._wire import SECRET, Link, Server, connect, packed, received
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_number, require_whole
 from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
@@ -93,42 +93,19 @@ class _AtDriver:
             stream.close()
 
 
-class _AtTask:
-    """The driver's end of the connection of a task."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._ledger = limits.ledger()
-
-    def heard(self, payload: bytes) -> bytes:
-        told = msgspec.msgpack.decode(payload, type=Told)
-        return msgspec.msgpack.encode(self._ledger.exchange(told))
-
-    def broken(self) -> None:
-        self._ledger.close()
-
-
-class _Server:
-    """Answers the tasks of all jobs of this process."""
-
-    def __init__(self, address: str) -> None:
-        self._limits: dict[bytes, Limits] = {}
-        self.port = Server(address, self._meet, "asyncwait-ledger").port
-
-    def add(self, limits: Limits) -> bytes:
-        """Answer for limits from now on; return their secret."""
-        known = next((key for key, each in self._limits.items() if each is limits), None)
-        secret = known or token_bytes(SECRET)
-        self._limits[secret] = limits
-        return secret
-
-    def _meet(self, secret: bytes) -> _AtTask | None:
-        limits = self._limits.get(secret)
-        return None if limits is None else _AtTask(limits)
-
-
 @cache
-def _server(address: str) -> _Server:
-    return _Server(address)
+def _server(address: str) -> tuple[Server, dict[bytes, Limits]]:
+    """Return the server for the tasks of all jobs of this process, and the limits by secret."""
+    served: dict[bytes, Limits] = {}
+
+    def meet(secret: bytes) -> Link | None:
+        if (limits := served.get(secret)) is None:
+            return None
+        ledger = limits.ledger()
+        decoder = msgspec.msgpack.Decoder(Told)
+        return lambda payload: ledger.exchange(decoder.decode(payload)), ledger.close
+
+    return Server(address, meet, "asyncwait-ledger"), served
 
 
 def serve(limits: Limits, reach: Reach) -> DriverLimits:
@@ -137,8 +114,10 @@ def serve(limits: Limits, reach: Reach) -> DriverLimits:
     Raises:
         OSError: this process can not listen there.
     """
-    server = _server(reach.bind)
-    return DriverLimits(Endpoint(reach.host, server.port, server.add(limits)), limits.limits)
+    server, served = _server(reach.bind)
+    known = (secret for secret, each in served.items() if each is limits)
+    served[secret := next(known, None) or token_bytes(SECRET)] = limits
+    return DriverLimits(Endpoint(reach.host, server.port, secret), limits.limits)
 
 
 class Kept(Struct, frozen=True):
@@ -172,12 +151,10 @@ class Ceilings(Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("max_in_flight", "max_tasks"):
-            value: Any = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1 or value is True):
-                raise InvalidConfig.of(name, value, "a whole number >= 1, or None")
-        rate: Any = self.calls_per_second
-        is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
-        if rate is not None and not (is_number and 0 < rate < float("inf")):
+            if (value := getattr(self, name)) is not None:
+                require_whole(name, value)
+        rate = self.calls_per_second
+        if rate is not None and not (is_number(rate) and 0 < rate < float("inf")):
             raise InvalidConfig.of("calls_per_second", rate, "a number > 0, or None")
         if not isinstance(self.adaptive, bool):
             raise InvalidConfig.of("adaptive", self.adaptive, "True or False")
@@ -194,9 +171,10 @@ class Ceilings(Struct, frozen=True):
             InvalidConfig: the limits are invalid; several DataFrames could not share them; there
                 are more tasks than calls; or the number of tasks is unknown.
         """
-        asked = self._asked()
+        given = () if self.limits is None else require_limits(self.limits)
+        asked = (*given, *(named := self._spelled()))
         together = self.limits if hasattr(self.limits, "ledger") else None
-        if (named := self._spelled()) and together is not None:
+        if named and together is not None:
             expected = f"None with limits that others keep to; put {named[0]} among them"
             raise InvalidConfig.of("limits", together, expected)
         if self.max_in_flight is not None:
@@ -222,7 +200,13 @@ class Ceilings(Struct, frozen=True):
                 "several DataFrames can not share these limits there"
             )
             raise InvalidConfig.of("limits", together, expected)
-        return self._share(df, asked, capacity)
+        tasks = self.max_tasks or _slots(df)
+        shares = tuple(_share(each, tasks) for each in asked)
+        if self.max_in_flight is not None:
+            capacity = min(capacity, self.max_in_flight // tasks)
+        # A worker process of Spark runs one task after the other.
+        in_process = ProcessLimits(token_bytes(16), shares)
+        return capacity, Kept(shares, in_process, f"{tasks} tasks, which have a share each")
 
     def _spelled(self) -> list[AnyLimit]:
         limits: list[AnyLimit] = []
@@ -230,22 +214,7 @@ class Ceilings(Struct, frozen=True):
             limits.append(InFlight(self.max_in_flight))
         if (rate := self.calls_per_second) is not None:
             limits.append(Limit(calls=ceil(rate), per=ceil(rate) / rate))
-        if self.adaptive:
-            limits.append(Adaptive())
-        return limits
-
-    def _asked(self) -> tuple[AnyLimit, ...]:
-        limits = () if self.limits is None else require_limits(self.limits)
-        return (*limits, *self._spelled())
-
-    def _share(self, df: Any, asked: Sequence[AnyLimit], capacity: int) -> tuple[int, Kept]:
-        tasks = self.max_tasks or _slots(df)
-        limits = tuple(_share(each, tasks) for each in asked)
-        if self.max_in_flight is not None:
-            capacity = min(capacity, self.max_in_flight // tasks)
-        # A worker process of Spark runs one task after the other.
-        in_process = ProcessLimits(token_bytes(16), limits)
-        return capacity, Kept(limits, in_process, f"{tasks} tasks, which have a share each")
+        return [*limits, Adaptive()] if self.adaptive else limits
 
 
 def _require_budgets(limits: Sequence[AnyLimit], without: str) -> None:

@@ -21,8 +21,7 @@ from asyncwait.backends.spark.frame._calls import (
     failure_handler,
     repeating,
 )
-from asyncwait.backends.spark.frame._errors import Share
-from asyncwait.backends.spark.frame._failures import FailedRows, Failures
+from asyncwait.backends.spark.frame._errors import FailedRows, Failures, Share
 from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._limits import Kept, limits_of_rows, needs_no_permit
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape

@@ -1,19 +1,28 @@
 """The work of the driver: the columns, and the operator in the plan of Spark."""
 
+import io
 import pickle
+import sys
+import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from hashlib import blake2b
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa
 from msgspec import Struct
 from msgspec.structs import replace
-from pyspark import cloudpickle
+from pyspark import SparkFiles
+from pyspark.cloudpickle import cloudpickle
 from pyspark.sql import DataFrame
 from pyspark.sql import types as sql
 from pyspark.sql.functions import col, lit
 
-from asyncwait.backends.spark._session import require_workers
+from asyncwait.backends.spark._session import master_of, require_workers
 from asyncwait.backends.spark.frame._columns import (
     ERROR,
     Call,
@@ -25,11 +34,10 @@ from asyncwait.backends.spark.frame._columns import (
     require_keys,
     require_values,
 )
-from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.backends.spark.frame._twice import Evaluations
+from asyncwait.backends.spark.frame._twice import Evaluations, caller
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 
@@ -198,15 +206,30 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
     if not df.columns:  # Batches without columns lose their rows.
         df = df.select(lit(0))
-    if not any(isinstance(kind, _ODD) for kind in all_types(df.schema)):
+    if not any(map(_is_odd, df.schema.fields)):
         return df.mapInArrow(run, columns)
-    out = _cast(df, _loose(df.schema, sql.StringType()))
-    return _cast(out.mapInArrow(run, _loose(columns, sql.StringType())), _loose(columns))
+    return _cast(_cast(df, _as_text(df.schema)).mapInArrow(run, _as_text(columns)), columns)
 
 
-def _cast(df: DataFrame, schema: Any) -> DataFrame:
-    columns = [col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in schema.fields]
+def _cast(df: DataFrame, schema: sql.StructType) -> DataFrame:
+    """Cast the odd columns alone: Spark casts no TIME."""
+    columns = []
+    for before, after in zip(df.schema.fields, schema.fields, strict=True):
+        column = col(quoted(after.name))
+        if _is_odd(before) or _is_odd(after):
+            column = column.cast(_loose(after.dataType)).alias(after.name)
+        columns.append(column)
     return df.select(columns)
+
+
+def _as_text(schema: sql.StructType) -> sql.StructType:
+    text = sql.StringType()
+    odd = {f.name: sql.StructField(f.name, _loose(f.dataType, text)) for f in schema if _is_odd(f)}
+    return sql.StructType([odd.get(field.name, field) for field in schema.fields])
+
+
+def _is_odd(field: sql.StructField) -> bool:
+    return any(isinstance(kind, _ODD) for kind in all_types(field.dataType))
 
 
 _ODD = (sql.YearMonthIntervalType, sql.CalendarIntervalType, sql.NullType)
@@ -260,3 +283,59 @@ def identity_of(things: Any, what: str) -> bytes:
     The cache of a table or a function is found by this digest: another object has other bytes.
     """
     return blake2b(pickled(things, what), digest_size=16).digest()
+
+
+def missing_modules(fn: Any) -> set[str]:
+    """Return the modules to which `fn` refers, and which belong to no installation."""
+    referring = _Referring(io.BytesIO())
+    referring.dump(fn)
+    return {name for name in referring.names if not _is_installed(name)}
+
+
+class _Referring(cloudpickle.Pickler):  # type: ignore[misc]
+    """A pickler that collects the modules which a worker will import."""
+
+    def __init__(self, file: Any) -> None:
+        super().__init__(file)
+        self.names: set[str] = set()
+
+    def persistent_id(self, thing: Any) -> None:
+        refers = cloudpickle._should_pickle_by_reference  # noqa: SLF001 - cloudpickle's own rule
+        if isinstance(thing, ModuleType | FunctionType | type) and refers(thing):
+            name = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+            self.names.add(name.partition(".")[0])
+
+
+def _is_installed(name: str) -> bool:
+    if name in {*sys.stdlib_module_names, "__main__", "asyncwait", "pyspark"}:
+        return True
+    module = sys.modules[name]
+    paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
+    parts = {part for path in paths if path for part in Path(path).parts}
+    in_place = not parts or parts & {"site-packages", "dist-packages"}
+    return bool(in_place) or name in packages_distributions()
+
+
+def warn_of_missing(session: Any, work: Any) -> None:
+    """Warn of modules that `work` needs, unless the workers are on this machine or have them."""
+    if (master_of(session) or "").startswith("local"):
+        return
+    context = getattr(session, "sparkContext", None)
+    how = "spark.addArtifacts(path, pyfile=True)"
+    missing = missing_modules(work)
+    if context is not None:
+        missing, how = missing - _added(context), "addPyFile(path)"
+    if missing and (context is None or not context.listArchives):
+        names = one_line(", ".join(sorted(missing)))
+        text = f"workers on other machines may lack modules of fn: {names}; send each by {how}"
+        warnings.warn_explicit(text, RuntimeWarning, *caller())
+
+
+def _added(context: Any) -> set[str]:
+    names: set[str] = set()
+    for file in (each.rpartition("/")[2] for each in context.listFiles):
+        names.add(file.removesuffix(".py"))
+        if file.endswith((".zip", ".egg")):
+            with suppress(OSError, BadZipFile), ZipFile(SparkFiles.get(file)) as zipped:
+                names |= {each.partition("/")[0].removesuffix(".py") for each in zipped.namelist()}
+    return names

@@ -19,8 +19,7 @@ from asyncwait.backends.spark._partition import Partition, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
 from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
-from asyncwait.backends.spark.frame._errors import Share, TooManyFailed
-from asyncwait.backends.spark.frame._failures import FailedRows
+from asyncwait.backends.spark.frame._errors import FailedRows, Share, TooManyFailed
 from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._opening import Opening, Options
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape

@@ -21,7 +21,7 @@ from asyncwait.spec import (
     OperatorError,
     Retry,
 )
-from asyncwait.spec.checks import kind_of, takes
+from asyncwait.spec.checks import is_whole, kind_of, takes
 from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
 from asyncwait.toolkit import (
     FunctionParts,
@@ -217,17 +217,14 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     blocks = _blocks(call := _call_of(fn))
     require_kind(call, blocks=blocks, many=many, batched=batch is not None)
     require_on_error(on_error)
-    require_progress(progress)
-    given: dict[str, Any] = {"carry": carry, "fail_after": fail_after, "max_held": max_held}
-    for name, kind in (("carry", Carry), ("fail_after", Share)):
-        if not isinstance(given[name], kind | None):
-            raise InvalidConfig.of(name, given[name], f"a {kind.__name__}, or None")
+    given: dict[str, Any] = {"carry": carry, "fail_after": fail_after, "progress": progress}
+    require_kinds(given, carry=Carry, fail_after=Share, progress=Progress)
     held = _held(max_held, capacity)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
     allowed = None if limits is None else require_limits(limits)
     OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache, limits=allowed)
     has_handler = getattr(fn, "failure", None) is not None
-    given |= {"progress": progress, "cache": cache, "journal": journal, "once": once or None}
+    given |= {"max_held": max_held, "cache": cache, "journal": journal, "once": once or None}
     given["fails at once"] = (on_error == "fail" or (on_error is None and not has_handler)) or None
     given["fn"] = fn if blocks else None
     _require_pairs(given)
@@ -242,8 +239,8 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
         kept = temporary_journal(df, failures=batch is None and not handles)
     if batch is not None:
         OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
-        if kept is not None:
-            _require_whole_batches(batch, kept)
+        given = {"batch": batch, "batch.split": batch.split or None, "a journal": kept}
+        _require_pairs({**given, "failures": (kept is not None and kept.failures) or None})
     options = Options(
         mode,
         timeout,
@@ -274,7 +271,7 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
 
 
 def _held(max_held: Any, capacity: Any) -> Any:
-    if max_held is not None and (not isinstance(max_held, int) or max_held < 0 or max_held is True):
+    if max_held is not None and (not is_whole(max_held) or max_held < 0):
         raise InvalidConfig.of("max_held", max_held, "a whole number >= 0, or None")
     if max_held is None and isinstance(capacity, int):
         return _HELD * capacity
@@ -304,28 +301,30 @@ _REFUSED: tuple[tuple[str, str, str], ...] = (
     ("once", "journal", "False with a journal, which has each row called once"),
     ("once", "cache", "False with `cache`, whose rows share calls"),
     *((name, "carry", "None with `carry`") for name in ("max_held", "progress", "fail_after")),
+    (
+        "batch",
+        "failures",
+        "None for a journal with failures=True: of a batch that raises no row is known",
+    ),
+    (
+        "batch.split",
+        "a journal",
+        "False with a journal or `once`: what is kept may share the last batch of a row",
+    ),
 )
 """Pairs of options that exclude each other: the option at fault, the other one, the correct form.
-`fails at once` represents an `on_error` that fails the task, and `fn` a function that blocks.
+`fails at once` represents an `on_error` that fails the task, `fn` a function that blocks, and
+`failures` a journal that stores failures.
 """
 
 
 def _require_pairs(given: Mapping[str, Any]) -> None:
     """Refuse options that exclude each other; None represents an option that is not set."""
-    if given["once"] not in (None, True):
+    if given.get("once") not in (None, True):
         raise InvalidConfig.of("once", given["once"], "True or False")
     for name, other, expected in _REFUSED:
-        if given[name] is not None and given[other] is not None:
+        if given.get(name) is not None and given.get(other) is not None:
             raise InvalidConfig.of(name, given[name], expected)
-
-
-def _require_whole_batches(batch: Batch, journal: Journal) -> None:
-    if journal.failures:
-        expected = "None for a journal with failures=True: of a batch that raises no row is known"
-        raise InvalidConfig.of("batch", batch, expected)
-    if batch.split:
-        expected = "False with a journal or `once`: what is kept may share the last batch of a row"
-        raise InvalidConfig.of("batch.split", True, expected)
 
 
 def _require_function(fn: Any) -> None:
@@ -333,29 +332,24 @@ def _require_function(fn: Any) -> None:
     if isinstance(fn, type):
         if "__call__" not in dir(fn) or fn.__call__ is type.__call__:
             raise InvalidConfig.of("fn", fn, expected)
-        _require_takes(fn, "without arguments; give an object of it, or a function that makes one")
+        if not takes(fn, 0):
+            how = "without arguments; give an object of it, or a function that makes one"
+            raise InvalidConfig.of("fn", fn, f"a function that is called {how}")
         return
     if not callable(fn) and not hasattr(fn, "async_invoke"):
         raise InvalidConfig.of("fn", fn, expected)
     if FunctionParts.of(fn).call is None:
         raise InvalidConfig.of("fn", fn, f"{expected}; one in callback form has no rows")
-    _require_takes(fn, "with one argument: a Row, or the value of the one column", None)
-
-
-def _require_takes(fn: Any, how: str, *arguments: Any) -> None:
-    """Refuse a function whose parameters do not fit the call, if that is visible here."""
-    if not takes(fn, len(arguments)):
+    if not takes(fn, 1):
+        how = "with one argument: a Row, or the value of the one column"
         raise InvalidConfig.of("fn", fn, f"a function that is called {how}")
 
 
-def require_progress(progress: Any) -> None:
-    """Refuse a `progress` to which tasks can not report.
-
-    Raises:
-        InvalidConfig: `progress` is not a Progress.
-    """
-    if progress is not None and not isinstance(progress, Progress):
-        raise InvalidConfig.of("progress", progress, "a Progress, or None")
+def require_kinds(given: Mapping[str, Any], **kinds: type) -> None:
+    """Refuse options that are neither of their class nor None."""
+    for name, kind in kinds.items():
+        if not isinstance(given[name], kind | None):
+            raise InvalidConfig.of(name, given[name], f"a {kind.__name__}, or None")
 
 
 def require_on_error(on_error: Any) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from asyncwait.backends.lookup import Full, Table
 from asyncwait.backends.spark._session import require_pyspark
-from asyncwait.backends.spark.frame._wait import require_on_error, require_progress
+from asyncwait.backends.spark.frame._wait import require_kinds, require_on_error
 from asyncwait.backends.spark.progress import Progress
 from asyncwait.spec import Batch, Cache, InvalidConfig, OperatorError, Retry
 
@@ -105,7 +105,7 @@ def lookup_join(
     if condition is not None and not (isinstance(condition, str) and condition.strip()):
         raise InvalidConfig.of("where", where, "a condition in SQL, or None")
     require_on_error(on_error)
-    require_progress(progress)
+    require_kinds({"progress": progress}, progress=Progress)
     endpoint = None if progress is None else progress.endpoint
     options = Options(cache, timeout, retry, retry_missing, batch, on_error or "fail", endpoint)
     asked = Asked(on, columns, kind, where, error_column if on_error == "column" else None)

@@ -22,7 +22,6 @@ from asyncwait.backends.spark.frame._columns import (
     require_different,
     unreadable,
 )
-from asyncwait.backends.spark.frame._modules import warn_of_missing
 from asyncwait.backends.spark.frame._plan import (
     identity_of,
     mapped,
@@ -31,8 +30,9 @@ from asyncwait.backends.spark.frame._plan import (
     pickled,
     quoted,
     require_frame,
+    warn_of_missing,
 )
-from asyncwait.backends.spark.join._chunks import Shape
+from asyncwait.backends.spark.join._lookup import Shape
 from asyncwait.backends.spark.join._task import Join, Options
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown

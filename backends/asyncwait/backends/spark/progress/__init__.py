@@ -2,8 +2,7 @@
 
 from asyncwait.backends.spark.progress._figures import JobFigures, TaskFigures, TaskName
 from asyncwait.backends.spark.progress._progress import Progress
-from asyncwait.backends.spark.progress._reporting import reporting
-from asyncwait.backends.spark.progress._wire import Endpoint
+from asyncwait.backends.spark.progress._wire import Endpoint, reporting
 from asyncwait.spec.exports import claim_exports
 
 __all__ = ["Endpoint", "JobFigures", "Progress", "TaskFigures", "TaskName", "reporting"]

@@ -8,17 +8,16 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from hmac import compare_digest
 from threading import Event, Thread
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from asyncwait.backends.spark.progress._figures import JobFigures
-from asyncwait.backends.spark.progress._server import Server
+from asyncwait.backends.spark.progress._figures import JobFigures, summary, words
 from asyncwait.backends.spark.progress._tally import Tally
-from asyncwait.backends.spark.progress._text import summary, words
-from asyncwait.backends.spark.progress._wire import SECRET, Endpoint, Report
+from asyncwait.backends.spark.progress._wire import SECRET, Endpoint, Link, Report, Server
 from asyncwait.backends.watching._figures import Shown
 from asyncwait.backends.watching._metrics import export_of
 from asyncwait.backends.watching._progress import bar_of
@@ -54,37 +53,28 @@ def reach_of(session: Any) -> Reach:
     Args:
         session: of Spark; None for the active session, if there is one.
     """
-    if session is None:
-        return _of_the_active_session()
+    if session is None and (session := _active_session()) is None:
+        return Reach()
     if type(session).__module__.startswith("pyspark.sql.connect"):
         return _on_the_way_to(session)
-    if not hasattr(session, "sparkContext"):
+    if (context := getattr(session, "sparkContext", None)) is None:
         expected = "a SparkSession, or None for the active one"
         raise InvalidConfig.of("session", session, expected)
-    return _as_spark_has_it(session.sparkContext)
-
-
-def _of_the_active_session() -> Reach:
-    """Return the reach of the active session, if any, without importing Spark."""
-    if (spark := sys.modules.get("pyspark")) is not None:
-        context = getattr(getattr(spark, "SparkContext", None), "_active_spark_context", None)
-        if context is not None:
-            return _as_spark_has_it(context)
-    if (connect := sys.modules.get("pyspark.sql.connect.session")) is not None:
-        session = connect.SparkSession.getActiveSession()
-        if session is not None:
-            return _on_the_way_to(session)
-    return Reach()
-
-
-def _as_spark_has_it(context: Any) -> Reach:
-    """Return the address by which executors reach the driver; a local master is on this machine."""
     if context.master.startswith("local"):
         return Reach()
     conf = context.getConf()
     host = conf.get("spark.driver.host", LOOPBACK)
     bind = conf.get("spark.driver.bindAddress", host)
     return Reach(bind.strip("[]"), host.strip("[]"))  # Spark writes IPv6 as URLs have it
+
+
+def _active_session() -> Any:
+    """Return the active session, or an object with its context, without importing Spark."""
+    spark, connect = map(sys.modules.get, ("pyspark", "pyspark.sql.connect.session"))
+    context = getattr(getattr(spark, "SparkContext", None), "_active_spark_context", None)
+    if context is not None:
+        return SimpleNamespace(sparkContext=context)
+    return None if connect is None else connect.SparkSession.getActiveSession()
 
 
 def _on_the_way_to(session: Any) -> Reach:
@@ -98,21 +88,6 @@ def _on_the_way_to(session: Any) -> Reach:
     except (AttributeError, OSError):
         address = LOOPBACK
     return Reach(address, address, is_certain=False)
-
-
-class _AtTask:
-    """The driver's end of the connection of a task."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._tally = tally
-
-    def heard(self, payload: bytes) -> bytes:
-        """Count a report, which has no reply."""
-        self._tally.heard(self, msgspec.msgpack.decode(payload, type=Report))
-        return b""
-
-    def broken(self) -> None:
-        self._tally.broken(self)
 
 
 _GRACE = 1.0
@@ -225,9 +200,17 @@ class Progress:
 
     def _listen(self, secret: bytes) -> Server:
         """Return a server that workers can reach; a local server if that address is in use."""
+        tally = self._tally
 
-        def meet(given: bytes) -> _AtTask | None:
-            return _AtTask(self._tally) if compare_digest(given, secret) else None
+        def meet(given: bytes) -> Link | None:
+            if not compare_digest(given, secret):
+                return None
+            link = object()
+
+            def heard(payload: bytes) -> None:
+                tally.heard(link, msgspec.msgpack.decode(payload, type=Report))
+
+            return heard, lambda: tally.broken(link)
 
         try:
             return Server(self._reach.bind, meet, "asyncwait-progress")

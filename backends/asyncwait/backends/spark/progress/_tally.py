@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition
 from time import monotonic
-from typing import Literal
+from typing import Any, Literal
 
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark.progress._figures import (
@@ -17,28 +17,11 @@ from asyncwait.backends.spark.progress._figures import (
 )
 from asyncwait.backends.spark.progress._wire import Report, State
 
-_WHATEVER_BECAME_OF_IT = (
-    "calls",
-    "batches",
-    "retries",
-    "timeouts",
-    "abandoned",
-)
-_BUT_FOR_OTHER_EVALUATIONS = ("failures_handled", "errors")
+_OF_ATTEMPTS = ("calls", "batches", "retries", "timeouts", "abandoned")
+"""Figures to which each attempt adds."""
+
 _OF_ROWS = ("rows_in", "rows_out", "rows_done", "found", *LOOKED_UP)
 _PRESENT = ("in_flight", "waiting", "held")
-_COUNTS = (
-    *_WHATEVER_BECAME_OF_IT,
-    *_BUT_FOR_OTHER_EVALUATIONS,
-    *_OF_ROWS,
-    *_PRESENT,
-    "calls_in_vain",
-    "tasks_running",
-    "tasks_done",
-    "tasks_failed",
-    "attempts_failed",
-    "tasks_again",
-)
 
 
 @dataclass(eq=False)
@@ -53,22 +36,27 @@ class _Attempt:
     figures: TaskFigures = field(default_factory=TaskFigures)
 
     @property
-    def stands(self) -> bool:
-        return self.state in ("running", "ended")
-
-    @property
     def where(self) -> tuple[bytes, str | int, int]:
         """The rows and their action; outside of SQL the stage replaces the action."""
         return self.operator, self.name.action or self.name.stage, self.name.partition
 
 
-@dataclass(eq=False)
-class _Partition:
-    """The attempts at the rows of a partition, and their sums, in the order of `_COUNTS`."""
+class _Sums:
+    """Sums of the figures of attempts, of the causes of their errors, and of their costs."""
 
-    attempts: list[_Attempt] = field(default_factory=list)
-    counts: tuple[int, ...] = (0,) * len(_COUNTS)
-    causes: Counter[str] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        self.counts = Counter[str]()
+        self.causes = Counter[str]()
+        self.costs: Counter[str] = Counter()
+
+    def add(self, names: tuple[str, ...], attempts: list[_Attempt]) -> None:
+        for each in attempts:
+            self.counts.update({name: getattr(each.figures, name) for name in names})
+
+    def replace(self, before: "_Sums", after: "_Sums") -> None:
+        for name, own in vars(self).items():
+            own.subtract(getattr(before, name))
+            own.update(getattr(after, name))
 
 
 class Tally:
@@ -86,10 +74,9 @@ class Tally:
         self._changed = Condition()
         self._attempts: dict[bytes, _Attempt] = {}
         self._links: dict[object, _Attempt] = {}
-        self._partitions: dict[tuple[bytes, str | int, int], _Partition] = {}
-        self._counts = [0] * len(_COUNTS)
-        self._causes = Counter[str]()
-        self._costs: Counter[str] = Counter()
+        self._partitions: dict[Any, list[_Attempt]] = {}
+        self._sums: dict[Any, _Sums] = {}
+        self._whole = _Sums()
         self.limits = ""
         """The keeper of the limits of the job."""
         self._began = monotonic()
@@ -101,11 +88,11 @@ class Tally:
         with self._changed:
             if self._heard is None:
                 self._heard = monotonic()
-            attempt = self._attempt(report)
+            if (attempt := self._attempts.get(report.run)) is None:
+                attempt = self._attempts[report.run] = _Attempt(report.name, report.operator)
+                self._partitions.setdefault(attempt.where, []).append(attempt)
             if report.number <= attempt.number:
                 return
-            self._costs.subtract(attempt.figures.costs)
-            self._costs.update(report.figures.costs)
             attempt.number, attempt.figures = report.number, report.figures
             attempt.state, attempt.link = report.state, link
             self._links[link] = attempt
@@ -115,10 +102,9 @@ class Tally:
         """Give up the attempt that reported last on a connection, unless it has ended."""
         with self._changed:
             attempt = self._links.pop(link, None)
-            if attempt is None or attempt.link != link or attempt.state != "running":
-                return
-            attempt.state = "lost"
-            self._count(attempt)
+            if attempt is not None and attempt.link == link and attempt.state == "running":
+                attempt.state = "lost"
+                self._count(attempt)
 
     def end(self) -> None:
         with self._changed:
@@ -134,72 +120,64 @@ class Tally:
         with self._changed:
             return self._changed.wait_for(lambda: is_so(self._figures()), seconds)
 
-    def _attempt(self, report: Report) -> _Attempt:
-        if report.run not in self._attempts:
-            attempt = self._attempts[report.run] = _Attempt(report.name, report.operator)
-            self._partitions.setdefault(attempt.where, _Partition()).attempts.append(attempt)
-        return self._attempts[report.run]
-
     def _count(self, attempt: _Attempt) -> None:
         """Count its partition anew; all other partitions are unchanged."""
-        partition = self._partitions[attempt.where]
-        before = partition.counts
-        self._causes.subtract(partition.causes)
-        partition.counts, partition.causes = _counts(partition.attempts)
-        self._causes.update(partition.causes)
-        changes = zip(self._counts, before, partition.counts, strict=True)
-        self._counts = [count - old + new for count, old, new in changes]
+        where, after = attempt.where, _sums_of(self._partitions[attempt.where])
+        self._whole.replace(self._sums.get(where, _Sums()), after)
+        self._sums[where] = after
         self._changed.notify_all()
 
     def _figures(self) -> JobFigures:
         now = monotonic() if self._ended is None else self._ended
-        counts = dict(zip(_COUNTS, self._counts, strict=True))
         seconds = now - (self._began if self._heard is None else self._heard)
-        pace = counts["rows_done"] / seconds if seconds > 0 else 0.0
+        done, total = self._whole.counts["rows_done"], self._total
+        pace = done / seconds if seconds > 0 else 0.0
+        left = max(0, total - done) / pace if total is not None and pace else None
         return JobFigures(
-            **counts,
-            causes=most_frequent(self._causes, NAMED),
-            costs={unit: cost for unit, cost in self._costs.items() if cost},
+            **self._whole.counts,
+            causes=most_frequent(self._whole.causes, NAMED),
+            costs={unit: cost for unit, cost in self._whole.costs.items() if cost},
             limits=self.limits,
             reported=self._heard is not None,
-            total=self._total,
+            total=total,
             seconds=seconds,
             rows_per_second=pace,
-            seconds_left=_seconds_left(self._total, counts["rows_done"], pace),
+            seconds_left=left,
         )
 
 
-def _seconds_left(total: int | None, done: int, pace: float) -> float | None:
-    if total is None or not pace:
-        return None
-    return max(0, total - done) / pace
-
-
-def _counts(attempts: list[_Attempt]) -> tuple[tuple[int, ...], Counter[str]]:
-    stages = {
-        stage: _latest([each for each in attempts if each.name.stage == stage])
-        for stage in {each.name.stage: None for each in attempts}
-    }
-    stand = [each for standing in stages.values() for each in standing]
-    furthest = max(stages.values(), key=lambda standing: sum(a.figures.rows_in for a in standing))
+def _sums_of(attempts: list[_Attempt]) -> _Sums:
+    """Return the sums of the attempts at the rows of a partition."""
+    stages: dict[int, list[_Attempt]] = {}
+    for each in attempts:
+        stages.setdefault(each.name.stage, []).append(each)
+    standing = [_latest(stage) for stage in stages.values()]
+    furthest = max(standing, key=lambda stage: sum(each.figures.rows_in for each in stage))
+    stand = [each for stage in standing for each in stage]
     given_up = [each for each in attempts if each not in stand]
     running = [each for each in stand if each.state == "running"]
-    counted = [each for each in attempts if each in furthest or each in given_up]
-    causes = sum((Counter(each.figures.causes) for each in counted), Counter[str]())
-    return (
-        *(sum(getattr(a.figures, name) for a in attempts) for name in _WHATEVER_BECAME_OF_IT),
-        *(sum(getattr(a.figures, name) for a in counted) for name in _BUT_FOR_OTHER_EVALUATIONS),
-        *(sum(getattr(each.figures, name) for each in furthest) for name in _OF_ROWS),
-        *(sum(getattr(each.figures, name) for each in running) for name in _PRESENT),
-        sum(each.figures.calls for each in given_up),
-        len(running),
-        len(stand) - len(running),
-        int(not stand),
-        len(given_up),
-        max(0, sum(map(bool, stages.values())) - 1),
-    ), causes
+    counted = [*furthest, *given_up]
+    sums = _Sums()
+    sums.add(_OF_ATTEMPTS, attempts)
+    sums.add(("failures_handled", "errors"), counted)
+    sums.add(_OF_ROWS, furthest)
+    sums.add(_PRESENT, running)
+    for each in counted:
+        sums.causes.update(each.figures.causes)
+    for each in attempts:
+        sums.costs.update(each.figures.costs)
+    sums.counts.update(
+        calls_in_vain=sum(each.figures.calls for each in given_up),
+        tasks_running=len(running),
+        tasks_done=len(stand) - len(running),
+        tasks_failed=int(not stand),
+        attempts_failed=len(given_up),
+        tasks_again=max(0, sum(map(bool, standing)) - 1),
+    )
+    return sums
 
 
 def _latest(attempts: list[_Attempt]) -> list[_Attempt]:
-    latest = max((each.name.attempt for each in attempts if each.stands), default=-1)
-    return [each for each in attempts if each.stands and each.name.attempt == latest]
+    stand = [each for each in attempts if each.state in ("running", "ended")]
+    latest = max((each.name.attempt for each in stand), default=-1)
+    return [each for each in stand if each.name.attempt == latest]

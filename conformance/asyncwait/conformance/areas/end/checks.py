@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
 from asyncwait.spec.scenario import (
     PROFILES,
@@ -20,6 +19,7 @@ from asyncwait.spec.scenario import (
     SourceClosed,
     needs,
 )
+from asyncwait.spec.texts import counted
 
 
 @leg_check("END-1")
@@ -378,7 +378,7 @@ def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding
 @leg_check("END-17")
 def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Finding]:
     """Only the end of the operator interrupts the read of the source."""
-    left = next((seq for seq, _ in leg.seen(SinkLeft)), len(leg.facts.leg.events))
+    left = next((seq for seq, _ in leg.seen(SinkLeft)), len(leg.events))
     for seq, event in leg.seen(Misuse):
         if event.what == "interrupted" and seq < left and event.at < _may_be_over_at(leg):
             yield "the read of the source was interrupted while the operator ran", event.at

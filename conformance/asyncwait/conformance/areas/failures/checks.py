@@ -324,7 +324,7 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
     ]
     errors = {handler.error for handler in handlers if handler is not None}
     is_late = item.timed_out or item.last.ended_at > item.last.limit
-    is_heard = is_raised(leg.facts, item.last, is_late=is_late)
+    is_heard = is_raised(leg, item.last, is_late=is_late)
     if is_heard and not _is_left_alone(leg, item.last):
         errors.add(item.last.step.error)
     return errors & FOR_THE_PROGRAM

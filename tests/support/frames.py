@@ -1,0 +1,38 @@
+"""Rows of a partition through the work of a task, without Spark."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from asyncwait.backends.spark.frame._opening import Options
+from asyncwait.backends.spark.frame._rows import Shape
+from asyncwait.backends.spark.frame._task import Enrichment
+
+
+def work_of(
+    fn: Any,
+    results: Mapping[str, pa.DataType] | pa.Schema,
+    *,
+    given: Any = "id",
+    carried: Sequence[str] = (),
+    key: Sequence[str] = (),
+    identity: bytes = b"",
+    **options: Any,
+) -> Enrichment:
+    """Return the work of a task; `options` are fields of `Options`, with defaults."""
+    asked = {"mode": "ordered", "timeout": None, "capacity": 1, "max_held": None} | {
+        "retry": None,
+        "on_error": None,
+        **options,
+    }
+    if (journal := asked.get("journal")) is not None:
+        journal.prepare()
+    schema = results if isinstance(results, pa.Schema) else pa.schema(list(results.items()))
+    shape = Shape(given, tuple(carried), schema, tuple(key))
+    return Enrichment(fn, shape, "UTC", Options(**asked), identity=identity)
+
+
+def rows_of(work: Enrichment, table: pa.Table, batch_size: int = 4) -> list[tuple[Any, ...]]:
+    batches = iter(table.to_batches(batch_size))
+    return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
