@@ -23,7 +23,6 @@ SCARCE = {
     "END-9": 3,
     "END-18": 6,
     "END-19": 0,
-    "FAIL-12": 0,
     "FAIL-13": 0,
     "RETRY-20": 0,
     "KEY-11": 4,
@@ -40,7 +39,7 @@ SCARCE = {
     "LIMIT-16": 0,
     "LIMIT-17": 0,
 }
-"""Wrong arguments are not drawn, nor cancelled tasks, nor budgets; others need two rare things."""
+"""Wrong arguments and budgets are not drawn; others need two rare things."""
 
 
 def sharing(seed: int) -> list[Scenario]:

@@ -196,7 +196,6 @@ def _is_undisturbed(scenario: Scenario) -> bool:
         scenario.hook_error,
         scenario.close_error,
         scenario.wrong_argument,
-        scenario.company != "none",
         scenario.timeout is not None and scenario.blocks,
     )
     return not any(odd)

@@ -19,7 +19,6 @@ from asyncwait.spec.scenario import (
     HookRun,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -303,8 +302,6 @@ def _consumer(leg: Leg, row: int) -> DraftLane:
             case SinkGaveUp():
                 went = point
                 lane.mark("noted", point, "the consumer gives up waiting")
-            case SinkIntruded():
-                lane.mark("noted", point, f"a second task reads, and {event.got}")
             case SinkLeft():
                 went = None
                 text = "the consumer leaves, raising" if event.raising else "the consumer leaves"

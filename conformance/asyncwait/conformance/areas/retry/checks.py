@@ -254,7 +254,7 @@ def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterato
 @leg_check("RETRY-14")
 def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
     """No repeated call begins after the operator was over."""
-    if leg.over_at == NEVER or leg.scenario.shields:
+    if leg.over_at == NEVER:
         return
     if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
         return  # An interrupt raised by a source comes out when the source is closed.
