@@ -11,7 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from asyncwait.conformance._checks import Checks
+from asyncwait.conformance.judging import BookChecks
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step, Value
 
@@ -264,5 +264,5 @@ def sees(execution: Execution, letter: Letter) -> bool:
     return letter.is_seen_by(priority, with_deferred=with_deferred)
 
 
-check = Checks[MailboxHistory]()
+check = BookChecks[MailboxHistory]()
 """The check of each rule, by its id; `_mails`, `_ends` and `_loop` add theirs."""
