@@ -16,7 +16,7 @@ def main() -> None:
 
 
 def _import_and_run() -> None:
-    from asyncwait.conformance._extras import importing_the_suite
+    from asyncwait.conformance.running import importing_the_suite
     from asyncwait.spec import MissingExtra
 
     try:

@@ -20,7 +20,7 @@ from asyncwait.conformance.areas import EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.mailbox import MAILBOX_EXAMPLES, MailboxExample, notation_of
-from asyncwait.conformance.report import draw
+from asyncwait.conformance.timeline import draw
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import Rule, areas, carry_rules, hedge_rules, mailbox_rules, rules
 from asyncwait.spec.scenario import Capability, needs

@@ -25,11 +25,11 @@ sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
 from smallest_failures import drawn, search
 
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import Case, Failure, Verdict, failures_of
+from asyncwait.conformance.verifying import Coverage, verify
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 

@@ -12,10 +12,10 @@ sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 from flink_defects import run_of
 from smallest_failures import drawn
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import scenarios_from_json
+from asyncwait.spec.texts import counted
 
 INTRODUCTION = (Path(__file__).parent / "introduction.md").read_text(encoding="utf-8")
 CHAPTERS = "spec/asyncwait/spec/rules"

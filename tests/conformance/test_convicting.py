@@ -7,12 +7,11 @@ from click.testing import CliRunner
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance._convicting import PREMISES, can_convict
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
+from asyncwait.conformance.verifying import PREMISES, Coverage, can_convict, verify
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
     Scenario,

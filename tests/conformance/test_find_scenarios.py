@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from asyncwait.conformance._find_scenarios import FOLDER, find_scenarios, keep
 from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.verifying import FOLDER, find_scenarios, keep
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import Scenario, Timed, id_of, scenarios_to_json
 

@@ -23,7 +23,7 @@ from asyncwait.conformance._commands import _report
 from asyncwait.conformance.report._json_lines import readable
 from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.report._markdown import to_badge, to_row, to_summary
-from asyncwait.conformance.report.page import html_of
+from asyncwait.conformance.report._page import html_of
 from asyncwait.conformance.verdict import Cause
 from asyncwait.spec import AsyncWaitError, InvalidResult, Record, Snapshot
 from asyncwait.spec.rules import Rule

@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from asyncwait.conformance import _gate
-from asyncwait.conformance._gate import Settings, find_settings, gate_of
-from asyncwait.conformance.expected_failures.file import Terms, read_entries
+from asyncwait.conformance.verifying import (
+    Settings,
+    Terms,
+    _gate,
+    find_settings,
+    gate_of,
+    read_entries,
+)
 from asyncwait.spec import InvalidConfig
 
 TODAY = date(2026, 5, 1)

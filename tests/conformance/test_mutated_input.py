@@ -13,14 +13,15 @@ from reports import report, verdict
 from whole_run import BATCHED, CACHED, FULL, LIMITED
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expected_failures.file import entries_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import draw, read_lines, report_to_lines
+from asyncwait.conformance.report import read_lines, report_to_lines
 from asyncwait.conformance.report._junit import to_junit
 from asyncwait.conformance.running import Broken, checked
 from asyncwait.conformance.running._speech import Program, told_from, trace_of
+from asyncwait.conformance.timeline import draw
+from asyncwait.conformance.verifying import entries_of
 from asyncwait.reference import open_operator
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.scenario import (

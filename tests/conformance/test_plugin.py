@@ -5,15 +5,15 @@ import re
 import pytest
 from outside import SOUND, Folder
 
-from asyncwait.conformance import _verify
 from asyncwait.conformance.report import FORMS, read_lines
+from asyncwait.conformance.verifying import _verify
 
 SUITE = ("--pyargs", "asyncwait.conformance")
 BACKEND = "--asyncwait-backend"
 
 # The suite with the examples about a few rules, for a process that loads it as a plug-in.
 FEWER = """
-from asyncwait.conformance import _verify
+from asyncwait.conformance.verifying import _verify
 
 ABOUT = {"FAIL-9", "TIME-4", "COPY-1"}
 _verify.EXAMPLES = [each for each in _verify.EXAMPLES if ABOUT.intersection(each.rules)]
@@ -23,7 +23,7 @@ _verify.SHRINK_SECONDS = 0.0
 
 # The same with an example of each rule.
 ONCE = """
-from asyncwait.conformance import _verify
+from asyncwait.conformance.verifying import _verify
 
 names = {each.name for each in {rule: e for e in _verify.EXAMPLES for rule in e.rules}.values()}
 _verify.EXAMPLES = [each for each in _verify.EXAMPLES if each.name in names]

@@ -8,18 +8,20 @@ import pytest
 from outside import SOUND, Folder, run
 from reports import LATER, report, verdict
 
-from asyncwait.conformance.report import FORMS, read_lines, write_lines
+from asyncwait.conformance.report import FORMS, read_lines, report_to_lines
 
 
 @pytest.fixture
 def red(tmp_path: Path) -> Path:
-    write_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")), tmp_path / "red")
+    (tmp_path / "red").write_bytes(
+        report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
+    )
     return tmp_path / "red"
 
 
 @pytest.fixture
 def green(tmp_path: Path) -> Path:
-    write_lines(report(verdict("mine"), created=LATER), tmp_path / "green")
+    (tmp_path / "green").write_bytes(report_to_lines(report(verdict("mine"), created=LATER)))
     return tmp_path / "green"
 
 

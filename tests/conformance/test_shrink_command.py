@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from outside import run
 
-from asyncwait.conformance._find_scenarios import find_scenarios
+from asyncwait.conformance.verifying import find_scenarios
 from asyncwait.spec.scenario import id_of, scenarios_from_json
 
 BACKEND = "faulty-knows-one-mode"

@@ -9,9 +9,9 @@ import pytest
 import suite
 from outside import CHANGED, UNORDERED, Folder
 
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.running import adapted
+from asyncwait.conformance.verifying import Coverage, verify
 from asyncwait.spec.scenario import Scenario, declared, key_of
 
 pytestmark = pytest.mark.usefixtures("few_examples")

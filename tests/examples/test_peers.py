@@ -10,11 +10,10 @@ import pytest
 from node import NODE
 from sample import some
 
-from asyncwait.conformance import _verify
-from asyncwait.conformance._verify import Coverage, verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.running import open_backend
+from asyncwait.conformance.verifying import Coverage, _verify, verify
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import scenarios_from_json
 

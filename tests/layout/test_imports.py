@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from package_modules import Module
 
-SUITE = {"spec", "toolkit", "scenario", "harness", "judge", "words", "suite"}
+SUITE = {"spec", "toolkit", "scenario", "harness", "judge", "suite"}
 
 # Part -> the parts of ours that it may import besides itself.
 OURS = {
@@ -16,8 +16,7 @@ OURS = {
     "toolkit": {"spec"},
     "reference": {"spec", "toolkit"},
     "harness": {"spec", "scenario"},
-    "judge": {"spec", "scenario", "words"},
-    "words": {"spec"},
+    "judge": {"spec", "scenario"},
     "suite": SUITE,
     "backends": set[str](),
     "backends.flink": {"spec", "toolkit", "reference", "backends.java"},
@@ -73,7 +72,6 @@ PARTS = (
     (r"spec\.(scenario|mailbox\.program)", r"scenario"),
     (r"conformance\.harness", r"harness"),
     (r"conformance\.(judging|areas\.\w+\.(checks|_\w+))", r"judge"),
-    (r"conformance\._words", r"words"),
     (r"conformance", r"suite"),
     (r"backends\.(reference|faulty)", r"adapter.\1"),
     (r"backends\.(\w+)\.conformance", r"adapter.\1"),

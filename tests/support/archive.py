@@ -26,8 +26,8 @@ from asyncwait.backends import emitter, pool, threads
 from asyncwait.backends.journal import Failure, Journal, compact, key_of, summary
 from asyncwait.backends.spark.carry._reading import lanes_of
 from asyncwait.conformance._commands import asyncwait
-from asyncwait.conformance.expected_failures.file import read_entries
 from asyncwait.conformance.report import read_lines
+from asyncwait.conformance.verifying import read_entries
 from asyncwait.reference import open_operator
 from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot, Watermark
 from asyncwait.spec import WatermarkStatus as Status

@@ -63,9 +63,8 @@ def run_of(backend: StreamBackend, scenario: Scenario) -> Run:
     checks = {rule: check for rule, check in CHECKS.items() if rule in applying}
     broken = failures_of(case, trace, judge(case.scenario, trace, checks))
     violations = {rule: failure.violation for rule, failure in broken.items()}
-    return Run(
-        broken, sort_out(case.scenario, violations, expected_failures_of(backend.expected_failures))
-    )
+    expected = expected_failures_of(backend.expected_failures)
+    return Run(broken, sort_out(violations, expected, case.called))
 
 
 def said_of(backend: StreamBackend) -> dict[str, Sorted]:

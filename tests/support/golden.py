@@ -39,18 +39,11 @@ from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import (
-    FORMS,
-    Report,
-    draw,
-    header_of,
-    merged,
-    print_report,
-    report_of,
-)
+from asyncwait.conformance.report import FORMS, Report, header_of, merged, print_report, report_of
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Cause, Verdict
 from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Capability, declared
+from asyncwait.spec.scenario import declared
 
 FOLDER = Path(__file__).resolve().parents[1] / "golden"
 WIDTH = 100
@@ -233,7 +226,6 @@ def verdicts() -> tuple[Verdict, ...]:
         2,
         ("got [bold]x[/bold] <b>*x*|",),
         self_reported=True,
-        seems=(Capability.RESTORE,),
     )
     return (conformant, failed, wholly, cut, expected, stale, newer, odd)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from asyncwait.conformance._shrink import Search
 from asyncwait.conformance.evidence import describe_scenario
-from asyncwait.conformance.report import draw, excerpt
+from asyncwait.conformance.report import excerpt
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Failure
+from asyncwait.conformance.verifying import Search
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
 LONGEST = 100

@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from functools import cache
 from unittest.mock import patch
 
-from asyncwait.conformance import _comparing, _verify
 from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.evidence import Example
 from asyncwait.conformance.generation import QUICK, _shapes, generate, shapes
 from asyncwait.conformance.running import _served
 from asyncwait.conformance.verdict import Case
+from asyncwait.conformance.verifying import _verify
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, needs
 
-FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
+FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-12", "COPY-1"}
 
 
 def few_examples() -> tuple[Example, ...]:
@@ -41,7 +41,6 @@ def small_drawn(
 def playing(examples: Sequence[Example]) -> Iterator[None]:
     with (
         patch.object(_verify, "EXAMPLES", tuple(examples)),
-        patch.object(_comparing, "EXAMPLES", tuple(examples)),
         patch.object(_verify, "_drawn", small_drawn),
         patch.object(_served, "cores", lambda: 1),
     ):

@@ -20,13 +20,13 @@ from odd import ODD
 from suite import quick_cases
 
 from asyncwait.backends.faulty import FAULTY, Faulty, Variation
-from asyncwait.conformance._convicting import can_convict
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import LoopName, play
 from asyncwait.conformance.judging import Judged, judge
 from asyncwait.conformance.running import adapted, open_backend
 from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
+from asyncwait.conformance.verifying import can_convict
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import areas, rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Scenario, Trace

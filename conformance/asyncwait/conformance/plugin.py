@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from asyncwait.conformance._extras import importing_the_suite
+from asyncwait.conformance.running import importing_the_suite
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.texts import joined
 
 if TYPE_CHECKING:
-    from asyncwait.conformance._gate import Gate
-    from asyncwait.conformance._verify import Coverage
     from asyncwait.conformance.running import Served
     from asyncwait.conformance.verdict import Verdict
+    from asyncwait.conformance.verifying import Coverage, Gate
 
 _REPORT = "--asyncwait-report"
 _SUITE = "test_rules_of_the_specification.py"
@@ -51,10 +50,9 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     with _usage_errors():
         with importing_the_suite():
-            from asyncwait.conformance.expected_failures.file import settle
             from asyncwait.conformance.report import clear_folder
             from asyncwait.conformance.running import open_backend
-            from asyncwait.spec.rules import rules
+            from asyncwait.conformance.verifying import settle
 
         gate = config.stash[_GATE] = _gate(config)
         (name,) = gate.names
@@ -66,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         leaving = ExitStack()
         served = config.stash[_BACKEND] = leaving.enter_context(opened)
         config.add_cleanup(leaving.close)
-        settle(gate.terms(name), served, rules(), {})  # Errors show at once.
+        settle(gate.terms(name), served, {})  # Errors show at once.
 
 
 def _is_asked(config: pytest.Config) -> bool:
@@ -75,7 +73,7 @@ def _is_asked(config: pytest.Config) -> bool:
 
 def _gate(config: pytest.Config) -> "Gate":
     """Return the terms of the verification of one backend."""
-    from asyncwait.conformance._gate import gate_of
+    from asyncwait.conformance.verifying import gate_of
 
     name, file = (
         config.getoption("--asyncwait-backend"),
@@ -95,8 +93,8 @@ def _gate(config: pytest.Config) -> "Gate":
 
 
 def _plan(config: pytest.Config, gate: "Gate") -> "Coverage":
-    from asyncwait.conformance._verify import Coverage
     from asyncwait.conformance.generation import FULL, QUICK
+    from asyncwait.conformance.verifying import Coverage
 
     count, seed = config.getoption("--asyncwait-count"), config.getoption("--asyncwait-seed")
     if count is None:
@@ -152,9 +150,8 @@ def _is_ours(item: pytest.Item) -> bool:
 def _verdict(config: pytest.Config, rules: tuple[str, ...]) -> "Verdict":
     from msgspec.structs import replace
 
-    from asyncwait.conformance._find_scenarios import FOLDER, keep
-    from asyncwait.conformance._verify import verify_to_tell
     from asyncwait.conformance.report import now, report_of, write_report
+    from asyncwait.conformance.verifying import FOLDER, keep, verify_to_tell
 
     gate, backend = config.stash[_GATE], config.stash[_BACKEND]
     terms = gate.terms(backend.name)

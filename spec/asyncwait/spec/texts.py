@@ -8,7 +8,8 @@ lines that each begin with a mark. A second pass changes nothing more.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from difflib import get_close_matches
 from unicodedata import category
 
 from asyncwait.spec.exports import claim_exports
@@ -178,15 +179,40 @@ def _as_json(character: str) -> str:
     return "".join(f"\\u{pair.hex()}" for pair in pairs)
 
 
+def counted(count: int, one: str, more: str = "") -> str:
+    """Return a number and its noun: "1 rule", "1,260 rules".
+
+    Args:
+        count: the number.
+        one: the noun for one.
+        more: the noun for any other number; empty if it is `one` with an "s".
+    """
+    return f"{count:,} {one if count == 1 else more or f'{one}s'}"
+
+
+_MOST_NAMES = 3
+"""Most names in a suggestion."""
+
+
+def nearest(name: str, known: Iterable[str], shown: Callable[[str], str] = str) -> str:
+    """Return a question to append to an error about `name`; empty if no name is like it."""
+    by_lower = {each.lower(): each for each in known}
+    close = get_close_matches(name.lower(), by_lower, _MOST_NAMES)
+    suggested = dict.fromkeys(shown(by_lower[each]) for each in close)
+    return f"; did you mean {' or '.join(suggested)}?" if suggested else ""
+
+
 __all__ = [
     "LONGEST",
     "MARK",
     "block",
+    "counted",
     "joined",
     "json_text",
     "lines_of",
     "message",
     "name_of",
+    "nearest",
     "one_line",
     "printable",
     "shortened",

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from asyncwait.backends.faulty import gallery
 from asyncwait.conformance import stream_backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
-from asyncwait.conformance.expected_failures import TRAIT_NAMES, ExpectedFailure
 from asyncwait.conformance.generation import QUICK, generate, shapes
 from asyncwait.conformance.generation.strategies import check, scenarios
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Scenario, key_of
+from asyncwait.spec.scenario import Capability, Scenario, key_of, needs
 
 SOUND = stream_backend(open_operator)
 ENOUGH = 8
@@ -24,7 +23,6 @@ SCARCE = {
     "END-9": 3,
     "END-18": 6,
     "END-19": 0,
-    "FAIL-12": 0,
     "FAIL-13": 0,
     "RETRY-20": 0,
     "KEY-11": 4,
@@ -41,7 +39,7 @@ SCARCE = {
     "LIMIT-16": 0,
     "LIMIT-17": 0,
 }
-"""Wrong arguments are not drawn, nor cancelled tasks, nor budgets; others need two rare things."""
+"""Wrong arguments and budgets are not drawn; others need two rare things."""
 
 
 def sharing(seed: int) -> list[Scenario]:
@@ -83,8 +81,6 @@ def test_there_are_as_many_scenarios_as_asked_for(count: int) -> None:
 
 
 NEVER_BOTH = {
-    ("a handler that fails", "jitter"),
-    ("a handler that gives none", "jitter"),
     ("batches", "cache"),
     ("batches", "callbacks"),
     ("cache", "callbacks"),
@@ -102,11 +98,10 @@ NEEDED_BY_NONE = {"cancellation-seen", "in-flight-snapshot"}
 @pytest.mark.sampled(3)
 @pytest.mark.timeout(900)  # half a minute, on a busy machine minutes
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_any_two_profiles_and_traits_meet(seed: int) -> None:
+def test_any_two_profiles_meet(seed: int) -> None:
     drawn = (*generate(QUICK, seed), *sharing(seed))
-    names = sorted({*map(str, TRAIT_NAMES)} - NEEDED_BY_NONE)
-    known = {name: ExpectedFailure("known", (name,)) for name in names}
-    held = [[name for name in names if known[name].covers(scenario)] for scenario in drawn]
+    names = sorted({*map(str, Capability)} - NEEDED_BY_NONE)
+    held = [[name for name in names if name in needs(scenario)] for scenario in drawn]
     met = Counter(pair for each in held for pair in combinations(each, 2))
 
     assert [pair for pair in combinations(names, 2) if not met[pair]] == sorted(NEVER_BOTH)

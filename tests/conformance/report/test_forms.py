@@ -10,7 +10,7 @@ from reports import FAILURE, LATER, THEN, report, result, verdict
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.report import FORMS, Report, header_of, merged, report_of
-from asyncwait.conformance.report.page import html_of
+from asyncwait.conformance.report._page import html_of
 from asyncwait.conformance.verdict import Status, Verdict
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import PROFILES, declared

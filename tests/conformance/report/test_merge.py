@@ -15,7 +15,6 @@ from asyncwait.conformance.report import (
     repeated,
     report_to_lines,
     titles,
-    write_lines,
 )
 
 
@@ -76,7 +75,7 @@ def test_what_was_cut_stays_in_doubt_and_changes_nothing(tmp_path: Path) -> None
     tmp_path.joinpath("cut").write_bytes(data[:-40])
 
     told = together(report(verdict("mine", {"ORD-1": "fail"})), read_lines(tmp_path / "cut"))
-    write_lines(told, tmp_path / "both")
+    (tmp_path / "both").write_bytes(report_to_lines(told))
 
     assert read_lines(tmp_path / "both") == told
     assert told.word == told.newest[0].word == "inconclusive"

@@ -5,13 +5,7 @@ from pathlib import Path
 import msgspec
 from reports import FAILURE, report, result
 
-from asyncwait.conformance.report import (
-    Evidence,
-    read_lines,
-    report_to_lines,
-    timeline_lines,
-    write_lines,
-)
+from asyncwait.conformance.report import Evidence, read_lines, report_to_lines, timeline_lines
 from asyncwait.conformance.verdict import Case, Failure, Verdict
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
@@ -65,7 +59,7 @@ def test_a_newer_rule_that_does_not_decide_leaves_the_report_as_it_is(tmp_path: 
     ]
     said = Verdict("mine", (*newer, result("ORD-3", "pass")), 2, 2)
 
-    write_lines(report(said), tmp_path / "r.jsonl")
+    (tmp_path / "r.jsonl").write_bytes(report_to_lines(report(said)))
 
     told = read_lines(tmp_path / "r.jsonl")
     assert (told.word, told.doubt) == ("conformant", "")

@@ -1,16 +1,28 @@
-"""Where reports are written to."""
+"""Where reports are written to, what the page about them says, and bounds of what is told."""
 
 import errno
 import os
+import re
+from importlib import resources
 from pathlib import Path
 
+import msgspec
 import pytest
 from reports import report, verdict
 
 from asyncwait.conformance.report import (
     FORMS,
+    Footer,
+    Header,
+    Played,
+    Result,
+    RuleText,
+    RunFooter,
+    RunHeader,
+    _of_verdicts,
     add_step_summary,
     clear_folder,
+    excerpt,
     read_lines,
     write_report,
 )
@@ -59,3 +71,57 @@ def test_the_page_is_added_to_those_of_other_steps(tmp_path: Path) -> None:
     text = file.read_text(encoding="utf-8")
     assert text.startswith("before\n# Conformance")
     assert "| mine | ✅ conformant |" in text
+
+
+MARK = "     7  >>> it is wrong"
+
+
+def numbered(first: int, last: int) -> list[str]:
+    return [f"line {number}" for number in range(first, last + 1)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        # What fits is shown whole, and so is a gap of one line: to count it would take the room.
+        ([*numbered(1, 38), MARK], [*numbered(1, 38), MARK]),
+        ([*numbered(1, 39), MARK], [*numbered(1, 39), MARK]),
+        # Of more, the beginning, what led to the violation, and the end.
+        (
+            [*numbered(1, 2_000), MARK, *numbered(2_001, 3_000)],
+            [
+                *numbered(1, 8),
+                "   ...  (1,962 more)",
+                *numbered(1_971, 2_000),
+                MARK,
+                *numbered(2_001, 2_006),
+                "   ...  (992 more)",
+                *numbered(2_999, 3_000),
+            ],
+        ),
+        # A plan has no violation in it.
+        (numbered(1, 100), [*numbered(1, 8), "   ...  (62 more)", *numbered(71, 100)]),
+    ],
+    ids=["fits", "one more", "long", "plan"],
+)
+def test_of_a_timeline_as_much_is_shown_as_a_person_reads(
+    lines: list[str], shown: list[str]
+) -> None:
+    assert list(excerpt(lines)) == shown
+
+
+TEXT = (resources.files("asyncwait.conformance.report") / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("line", [Header, RuleText, RunHeader, Played, Result, RunFooter, Footer])
+def test_each_line_is_told_with_its_fields(line: type[msgspec.Struct]) -> None:
+    tag = line.__struct_config__.tag
+    (row,) = [row for row in TEXT.splitlines() if row.startswith(f"| `{tag}` |")]
+
+    assert re.findall(r"`([a-z0-9_]+)`", row.split("|")[3]) == list(line.__struct_fields__)
+
+
+def test_the_bounds_are_those_that_hold() -> None:
+    told = [int(number) * 1_000 for number in re.findall(r"(\d+) kB", TEXT)]
+
+    assert told == [_of_verdicts.MOST_OF_ONE, _of_verdicts.MOST_OF_ALL]

@@ -1,30 +1,71 @@
-"""What a backend declares, and what that takes out of a scenario."""
+"""What a backend declares, what that takes out of a scenario, and what is no operator."""
 
 import sys
+from collections.abc import AsyncIterator
 from types import ModuleType
 from typing import Any
 
-import msgspec
 import pytest
-from msgspec.structs import replace
+from odd import ODD
+from sample import some
 
+from asyncwait.backends.faulty import FAULTY, Variation
 from asyncwait.conformance import Lacks, StreamBackend, stream_backend
-from asyncwait.conformance.harness import play
+from asyncwait.conformance.areas import EXAMPLES
 from asyncwait.conformance.running import (
     UnknownBackend,
+    adapted,
     load_backend,
 )
-from asyncwait.conformance.running._served import MOST_TEXT, checked
+from asyncwait.conformance.running._child import probe
 from asyncwait.reference import open_operator
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.scenario import (
+    ALL_CAPABILITIES,
     PROFILES,
     Capability,
-    Misuse,
     Scenario,
-    Trace,
     declared,
+    needs,
+    scenarios_from_json,
+    scenarios_to_json,
 )
+
+PARTIAL = {
+    **{f"all-but-{lacked}": declared(lacks=[lacked]) for lacked in Capability},
+    **{f"core-{mode}": declared([mode]) for mode in ("ordered", "unordered")},
+}
+
+
+@pytest.fixture(scope="module")
+def many(quick_scenarios: tuple[Scenario, ...]) -> tuple[Scenario, ...]:
+    every = (*(example.scenario for example in EXAMPLES), *quick_scenarios)
+    return tuple(some(every, 4, "adapted"))
+
+
+def test_an_able_backend_gets_each_scenario_as_it_is(many: tuple[Scenario, ...]) -> None:
+    assert all(adapted(scenario, ALL_CAPABILITIES) is scenario for scenario in many)
+
+
+@pytest.mark.parametrize("capabilities", PARTIAL.values(), ids=PARTIAL)
+def test_an_adapted_scenario_needs_nothing_that_is_missing(
+    many: tuple[Scenario, ...], capabilities: frozenset[Capability]
+) -> None:
+    possible = [scenario for scenario in many if needs(scenario) <= capabilities]
+    fitting = tuple(adapted(scenario, capabilities) for scenario in many)
+
+    assert [scenario for scenario in fitting if not needs(scenario) <= capabilities] == []
+    assert possible
+    assert all(adapted(each, capabilities) is each for each in (*possible, *fitting))
+    assert scenarios_from_json(scenarios_to_json(fitting)) == fitting
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_is_needed_by_some_examples(profile: Capability) -> None:
+    needing = [e.name for e in EXAMPLES if profile in needs(e.scenario)]
+
+    assert len(needing) >= 10
+
 
 HINT = "; did you mean 'ordered'?"
 
@@ -100,12 +141,36 @@ def test_a_backend_that_declares_nonsense_is_refused(
     assert str(caught.value) == f"backend 'nonsense:backend': {said}"
 
 
-def test_a_text_of_megabytes_is_cut_before_a_trace_is_kept() -> None:
-    (leg,) = play(open_operator, Scenario()).legs
-    text = "x" * 10**7
-    ending = replace(leg.ending, detail=text, traceback=text)
-    events = (*leg.events, Misuse(leg.ending.at, "copied", text))
-    run = checked(Scenario(), Trace((replace(leg, ending=ending, events=events, refused=text),)))
+async def coroutine(*arguments: Any) -> Any:
+    return open_operator(*arguments)
 
-    assert isinstance(run, Trace)
-    assert len(msgspec.json.encode(run)) < 5 * MOST_TEXT
+
+async def iterator(*arguments: Any) -> AsyncIterator[Any]:
+    async with open_operator(*arguments) as results:
+        async for element in results:
+            yield element
+
+
+def three(config: Any, fn: Any, elements: Any) -> Any:
+    return open_operator(config, fn, elements)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "said"),
+    [
+        (coroutine, "expected an async context manager"),
+        (iterator, "expected an async context manager"),
+        (three, "open_operator(config, fn, elements, restore)"),
+    ],
+)
+def test_what_is_no_operator_is_refused(adapter: Any, said: str) -> None:
+    with pytest.raises(InvalidConfig) as refused:
+        probe(stream_backend(adapter))
+
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("variation", [*FAULTY, *ODD], ids=lambda each: each.name)
+def test_an_operator_that_is_wrong_is_one(variation: Variation) -> None:
+    probe(variation.backend())

@@ -8,8 +8,7 @@ from sample import some
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import draw
-from asyncwait.conformance.timeline import draw_svg, lay_out
+from asyncwait.conformance.timeline import draw, draw_svg, lay_out
 from asyncwait.reference import open_operator
 from asyncwait.spec.scenario import (
     CallEnded,

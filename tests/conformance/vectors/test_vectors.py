@@ -11,7 +11,7 @@ from node import FOLDER, NODE, node
 from outside import Folder
 from sample import some
 
-from asyncwait.conformance._vectors import has_one_outcome, made_vectors, run_vectors
+from asyncwait.conformance._commands._vectors import has_one_outcome, made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
 from asyncwait.spec import Record, Watermark
 from asyncwait.spec.scenario import (
@@ -89,7 +89,6 @@ EQUAL = (Timed(0, Record("a")), Timed(0, Record("a", key="k")))
         ({"sink": (SinkStep("give_up", 40),)}, False),
         ({"cancel_at": 40}, False),
         ({"crashes": (Crash(40),)}, False),
-        ({"company": "beside"}, False),
         ({"hooks": "plain", "hook_error": "close"}, False),
         ({"timeout": 40, "plans": LATE, "handled": True}, True),
         ({"timeout": 80, "plans": LATE, "handled": True}, False),

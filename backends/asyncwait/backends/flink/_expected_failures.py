@@ -10,12 +10,11 @@ from asyncwait.spec.rules import departures
 
 
 class Known(Struct, frozen=True):
-    """Signs of one departure: the rules that it breaks, and the scenarios that show it."""
+    """Signs of one departure: the rules that it breaks, and examples that show it."""
 
     flink: str
     rules: tuple[str, ...]
     shows: str
-    needs: tuple[str, ...] = ()
     seldom: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
 
@@ -31,57 +30,49 @@ KNOWN = (
         "LM-2",
         ("WM-5",),
         "a status comes out while what came before is in flight",
-        ("a status",),
         examples=("slow-record-before-a-status",),
     ),
     Known(
         "SN-3",
         ("SNAP-4",),
         "finished records come first in a snapshot, the others in no order",
-        ("unordered", "a barrier"),
         examples=("snapshot-of-what-is-finished-behind-a-fence",),
     ),
     Known(
         "CO-7",
         ("RES-3",),
         "a call that gives None fails the task, and no record is named",
-        ("a call that gives no results",),
-        ("FAIL-8",),
+        seldom=("FAIL-8",),
         examples=("a-call-gives-none",),
     ),
     Known(
         "CO-8",
         ("RES-3", "ORD-2", "ORD-3", "FAIL-2"),
         "a call that gives None leaves its record undecided",
-        ("retry", "a call that gives no results"),
         examples=("what-is-no-collection-is-no-reason",),
     ),
     Known(
         "CO-11",
         ("FAIL-1",),
         "the error of a supplier comes out as it is, and names no record",
-        ("a supplier", "a call that raises"),
         examples=("supplier-that-raises",),
     ),
     Known(
         "EL-6",
         ("RES-9",),
         "what comes out is what a list of results holds when the turn of its record comes",
-        ("results that are used again",),
         examples=("lists-that-are-used-again-behind-a-slow-head",),
     ),
     Known(
         "CO-15",
         ("RES-4",),
         "a completion after the end raises an error in the completing thread",
-        ("callbacks",),
         examples=("completed-behind-a-failure",),
     ),
     Known(
         "FA-1",
         ("FAIL-1",),
         "what a function raises where it is called comes out as it is",
-        ("a call that raises",),
         seldom=("COPY-4", "END-7"),
         examples=("callback-raises-at-once",),
     ),
@@ -89,8 +80,7 @@ KNOWN = (
         "RT-18",
         ("FAIL-8",),
         "what a function raises where it is called ends the stream, with attempts left",
-        ("retry", "a call that raises"),
-        ("END-17",),
+        seldom=("END-17",),
         examples=("raising-where-it-is-called",),
     ),
     Known(
@@ -98,53 +88,46 @@ KNOWN = (
         ("TIME-1",),
         "a record that is called later than the first is asked for at once, when the deadline is "
         "that far away",
-        ("timeouts",),
         examples=("deadline-in-millions-of-years",),
     ),
     Known(
         "TO-6",
         ("TIME-6",),
         "after a loop that was blocked, an answer comes out that came behind the deadline",
-        ("timeouts",),
-        ("TIME-2", "TIME-4"),
+        seldom=("TIME-2", "TIME-4"),
     ),
     Known(
         "TO-9",
         ("TIME-4", "FAIL-2"),
         "a record whose handler gives None waits, and a late answer counts",
-        ("timeouts", "a handler that gives none"),
-        ("FAIL-3", "TIME-6"),
+        seldom=("FAIL-3", "TIME-6"),
         examples=("handler-gives-none",),
     ),
     Known(
         "TO-10",
         ("TIME-4",),
         "the error of a handler names no record",
-        ("timeouts", "a handler that fails"),
-        ("FAIL-8",),
+        seldom=("FAIL-8",),
         examples=("handler-raises",),
     ),
     Known(
         "RT-5",
         ("RETRY-3", "RETRY-4"),
         "a record backs off for as long as is due after another one's attempts",
-        ("retry",),
         examples=("attempts-in-contexts-of-their-own",),
     ),
     Known(
         "RT-10",
         ("ELEM-3", "RETRY-9"),
         "the answer of an attempt that is over comes out",
-        ("retry",),
-        ("ELEM-4", "ELEM-8", "FAIL-3", "FAIL-4", "RETRY-14"),
+        seldom=("ELEM-4", "ELEM-8", "FAIL-3", "FAIL-4", "RETRY-14"),
         examples=("answers-of-attempts-that-are-over",),
     ),
     Known(
         "RT-13",
         ("RETRY-19", "RETRY-20"),
         "a record backs off until its deadline, and the error of that forgets the last attempt's",
-        ("retry", "timeouts"),
-        ("FAIL-2", "RETRY-6"),
+        seldom=("FAIL-2", "RETRY-6"),
         examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
     ),
     Known(
@@ -152,31 +135,27 @@ KNOWN = (
         ("ORD-2", "ORD-3"),
         "the results of a handler don't come out: an outcome of the same instant counts, or is "
         "followed by another attempt",
-        ("retry", "timeouts"),
-        ("CAP-4", "ELEM-4", "RES-2", "RETRY-18", "TIME-2", "TIME-4", "TIME-6", "WM-4"),
+        seldom=("CAP-4", "ELEM-4", "RES-2", "RETRY-18", "TIME-2", "TIME-4", "TIME-6", "WM-4"),
         examples=("attempt-fails-at-the-deadline",),
     ),
     Known(
         "RT-17",
         ("RETRY-13",),
         "a predicate that raises leaves the record waiting, or ends the stream without naming it",
-        ("retry",),
-        ("ORD-2", "ORD-3", "RETRY-1", "TIME-1"),
+        seldom=("ORD-2", "ORD-3", "RETRY-1", "TIME-1"),
         examples=("predicate-of-errors-that-raises",),
     ),
     Known(
         "EI-4",
         ("RETRY-1", "RETRY-15"),
         "at the end of input an outcome is final",
-        ("retry",),
-        ("END-7", "FAIL-8"),
+        seldom=("END-7", "FAIL-8"),
         examples=("repeated-behind-the-end-of-input",),
     ),
     Known(
         "EI-5",
         ("ORD-5", "RETRY-3", "RETRY-15"),
         "at the end of input a record that has backed off is called once more at once",
-        ("retry",),
         examples=("end-of-input-in-a-second-attempt",),
     ),
 )
@@ -191,22 +170,19 @@ KNOWN_KEYED = (
         "EL-6",
         (),
         "what comes out is what a list of results holds when it is emitted, if it waits for that",
-        ("results that are used again",),
         seldom=("RES-9",),
     ),
     Known(
         "CAP-8",
         ("CAP-5",),
         "more is inside than there is room for, as watermarks take none",
-        ("event-time",),
         examples=("watermark-behind-two-and-room-for-two",),
     ),
     Known(
         "KO-9",
         ("RES-4", "FAIL-2", "KEY-3"),
         "a completion by a supplier gets an error, and the record waits",
-        ("callbacks",),
-        (
+        seldom=(
             "CAP-4",
             "ELEM-3",
             "ELEM-8",
@@ -225,23 +201,20 @@ KNOWN_KEYED = (
         "KO-10",
         ("FAIL-1",),
         "what a function raises where it is called ends the stream, and names no record",
-        ("a call that raises",),
-        ("COPY-4", "END-7", "FAIL-8"),
+        seldom=("COPY-4", "END-7", "FAIL-8"),
         examples=("callback-raises-at-once",),
     ),
     Known(
         "KO-11",
         ("SNAP-2", "SNAP-3", "SNAP-4"),
         "a snapshot has watermarks that came out, and none with no record behind; keys in no order",
-        ("a barrier",),
         examples=("restored-with-four-keys", "snapshot-before-a-watermark-behind-it"),
     ),
     Known(
         "KO-12",
         ("SNAP-3", "SNAP-4", "WM-1", "KEY-6"),
         "what was restored is stored again, though it is out; watermarks come out as keys come",
-        ("restore",),
-        ("REST-3", "REST-6", "REST-7", "WM-2", "WM-3", "WM-4"),
+        seldom=("REST-3", "REST-6", "REST-7", "WM-2", "WM-3", "WM-4"),
         examples=("not-twice-after-it-was-idle", "restored-into-order-by-key"),
     ),
 )

@@ -54,7 +54,7 @@ def expected_failures_of(known: Iterable[Known]) -> dict[str, tuple[ExpectedFail
     found: dict[str, tuple[ExpectedFailure, ...]] = {}
     for each in known:
         for rule in (*each.rules, *each.seldom):
-            failure = ExpectedFailure(each.theirs, each.needs, strict=rule not in each.seldom)
+            failure = ExpectedFailure(each.theirs, strict=rule not in each.seldom)
             found[rule] = (*found.get(rule, ()), failure)
     return found
 

@@ -11,7 +11,6 @@ KNOWN = (
         "PY-2",
         ("CTX-1", "CTX-3"),
         "a further attempt, and a handler, see nothing of what was set when the stream was opened",
-        ("contexts",),
         examples=("attempts-in-contexts-of-their-own", "deadlines-in-the-opened-context"),
     ),
     Known(
@@ -32,23 +31,20 @@ KNOWN = (
         "PY-8",
         ("TIME-4",),
         "a handler that gives None fails the task, and no record is named",
-        ("timeouts",),
         examples=("handler-gives-none",),
     ),
     Known(
         "PY-9",
         ("RETRY-4",),
         "a record backs off for as long as is due after another one's attempts",
-        ("retry",),
-        ("RETRY-1", "RETRY-3", "RETRY-15"),
+        seldom=("RETRY-1", "RETRY-3", "RETRY-15"),
         examples=("every-other-record-is-refused-to-the-end",),
     ),
     Known(
         "RT-13",
         ("RETRY-19", "RETRY-20"),
         "a record backs off until its deadline, and the error of that forgets the last attempt's",
-        ("retry", "timeouts"),
-        (
+        seldom=(
             "CAP-1",
             "CAP-4",
             "ELEM-4",
@@ -68,7 +64,6 @@ KNOWN = (
         "PY-13",
         (),
         "while the consumer takes nothing, no call begins, and results of calls do not count",
-        ("a slow consumer",),
         seldom=(
             "CAP-1",
             "CAP-3",
@@ -93,24 +88,21 @@ KNOWN = (
         "PY-14",
         ("FAIL-2", "RETRY-13"),
         "a record whose predicate raises is never decided",
-        ("retry", "a predicate that raises"),
-        ("TIME-1",),
+        seldom=("TIME-1",),
         examples=("predicate-of-errors-that-raises",),
     ),
     Known(
         "PY-15",
         ("FAIL-2",),
         "a record whose call raises a cancellation is never decided",
-        ("a call that raises a cancellation",),
-        ("TIME-1",),
+        seldom=("TIME-1",),
         examples=("call-raises-a-cancellation-of-its-own",),
     ),
     Known(
         "PY-16",
         (),
         "after a loop that was blocked, an outcome is final that came before the deadline",
-        ("retry", "timeouts"),
-        ("FAIL-8", "ORD-5", "RETRY-18", "TIME-10"),
+        seldom=("FAIL-8", "ORD-5", "RETRY-18", "TIME-10"),
     ),
 )
 """In the order of PyFlink's own parts."""

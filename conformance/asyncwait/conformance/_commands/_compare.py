@@ -1,17 +1,27 @@
-"""Subcommand `compare`."""
+"""Subcommand `compare`: two backends on the same scenarios, and the differences of their runs.
+
+Outputs are compared in their order, which is the purpose of an operator. All other events of one
+instant are compared without an order: the order of calls that begin together does not matter. The
+times at which an operator reads its source, and at which its consumer begins to wait, are internal
+and not compared; nor is the text of an error, except its class and the record that it names.
+"""
 
 import shlex
 import sys
-from collections.abc import Iterator
-from itertools import islice
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice, tee, zip_longest
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import (
+from asyncwait.conformance._commands._group import (
+    asyncwait,
     console,
     jobs_option,
     patience_option,
@@ -19,15 +29,274 @@ from asyncwait.conformance._commands._shared import (
     usage_errors,
 )
 from asyncwait.conformance._commands._verify import MOST_GENERATED
-from asyncwait.conformance._comparing import SHRINK_SECONDS, Comparing, Comparison, Pair, Side
-from asyncwait.conformance._find_scenarios import keep
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._words import counted
+from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.evidence import describe_scenario
+from asyncwait.conformance.expected_failures import ExpectedFailures
 from asyncwait.conformance.generation import QUICK
-from asyncwait.conformance.report import draw, excerpt
-from asyncwait.conformance.running import open_backend
-from asyncwait.spec.texts import name_of
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.report import excerpt, say
+from asyncwait.conformance.running import Broken, Served, adapted, lost, open_backend
+from asyncwait.conformance.timeline import draw
+from asyncwait.conformance.verdict import Case, Tally
+from asyncwait.conformance.verifying import SHRINK_SECONDS, Cases, Coverage, Search, keep, trials
+from asyncwait.spec.rules import rules_for
+from asyncwait.spec.scenario import (
+    Blocked,
+    CallCancelled,
+    CallEnded,
+    CallStarted,
+    Capability,
+    Closed,
+    Event,
+    FiguresRead,
+    Leg,
+    Scenario,
+    SinkTook,
+    SinkWaits,
+    SourceAsked,
+    Trace,
+)
+from asyncwait.spec.texts import counted, name_of
+
+_UNSEEN = (Blocked, Closed, FiguresRead, SinkWaits, SourceAsked)
+
+
+class Difference(Struct, frozen=True):
+    """An instant in which two traces differ.
+
+    Args:
+        at: ms since the leg began.
+        first, second: the events that only this trace has there, in words.
+    """
+
+    leg: int
+    at: float
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+
+
+def differences(first: Trace, second: Trace) -> Iterator[Difference]:
+    """Yield the differences of two traces of one scenario, in the order of time."""
+    for number, (one, other) in enumerate(zip_longest(first.legs, second.legs)):
+        ours, theirs = _instants(one), _instants(other)
+        for at in sorted(ours.keys() | theirs.keys()):
+            there, here = ours.get(at, _Instant()), theirs.get(at, _Instant())
+            if there != here:
+                yield Difference(number, at, there.without(here), here.without(there))
+
+
+class _Instant:
+    """The events of one instant of a leg in words: the outputs, and the rest."""
+
+    def __init__(self) -> None:
+        self.out: list[str] = []
+        self.rest: Counter[str] = Counter()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Instant) and (self.out, self.rest) == (other.out, other.rest)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def without(self, other: "_Instant") -> tuple[str, ...]:
+        """Return the events that `other` lacks; the outputs if only their order differs."""
+        rest = (self.rest - other.rest).elements()
+        out = (Counter(self.out) - Counter(other.out)).elements()
+        found = (*rest, *out)
+        return found if found or self.out == other.out else tuple(self.out)
+
+
+def _instants(leg: Leg | None) -> Mapping[float, _Instant]:
+    found: dict[float, _Instant] = defaultdict(_Instant)
+    if leg is None:
+        return found
+    for event, name in zip(leg.events, _names(leg.events), strict=True):
+        if isinstance(event, SinkTook):
+            found[event.at].out.append(str(event.element))
+        elif not isinstance(event, _UNSEEN):
+            found[event.at].rest[name] += 1
+    ending = leg.ending
+    words = (ending.how, ending.error, ending.record)
+    found[ending.at].rest[" ".join(str(word) for word in words if word)] += 1
+    return found
+
+
+def _names(events: Iterable[Event]) -> Iterator[str]:
+    """Yield each event in words; a call is the nth call of its value, whatever its number."""
+    calls: dict[int, str] = {}
+    begun: Counter[str] = Counter()
+    for event in events:
+        if isinstance(event, CallStarted):
+            value = repr(event.value)
+            calls[event.call] = f"call {begun[value]} of {value}"
+            begun[value] += 1
+            yield calls[event.call]
+        elif isinstance(event, CallCancelled):
+            yield f"{calls[event.call]} is cancelled"
+        elif isinstance(event, CallEnded):
+            results = ", ".join(map(repr, event.results))
+            yield f"{calls[event.call]} {event.how} {results}".rstrip()
+        else:
+            yield " ".join([str(event.__struct_config__.tag), *_said(event)])
+
+
+def _said(event: Event) -> Iterator[str]:
+    for name, value in asdict(event).items():
+        if name != "at" and value not in (None, ""):
+            yield f"{name} {value!r}"
+
+
+Kind: TypeAlias = Literal["equal", "tie", "explained", "unexplained", "in error"]
+"""The outcome of a comparison of two runs of a scenario."""
+
+
+class Side:
+    """One of the two backends, with the judgements of its runs that differ from the other's."""
+
+    def __init__(
+        self, name: str, capabilities: frozenset[Capability], expected: ExpectedFailures
+    ) -> None:
+        self.name = name
+        self.expected = expected
+        self.capabilities = capabilities
+        checks = {rule: CHECKS[rule] for rule in rules_for(capabilities)}
+        self.tally = Tally(checks, checks, expected)
+
+
+class Pair(Struct, frozen=True):
+    """Two runs of one scenario, and their first difference."""
+
+    case: Case
+    runs: tuple[Trace, Trace]
+    at: Difference
+
+    def marks(self, sides: tuple[Side, Side]) -> Iterator[Violation]:
+        """Yield a mark for the timeline of each run, at their first difference."""
+        for side, what in zip(sides, (self.at.first, self.at.second), strict=True):
+            text = f"only {side.name}: {'; '.join(what) or 'nothing'}"
+            yield Violation(text, self.at.at, self.at.leg)
+
+    def why(self, sides: tuple[Side, Side]) -> Iterator[str]:
+        """Yield the rules that the runs break."""
+        for side, run in zip(sides, self.runs, strict=True):
+            for rule, failure in side.tally.findings(self.case, run).items():
+                found = failure.violation
+                yield f"{side.name} breaks {rule} at {found.at:g} ms: {found.text}"
+
+
+class Comparison:
+    """All pairs of two backends, counted."""
+
+    def __init__(self, *sides: Side) -> None:
+        first, second = sides
+        self.sides = (first, second)
+        self.kinds: Counter[Kind] = Counter()
+        self.unexplained: list[Pair] = []
+
+    def add(self, case: Case, first: Trace | Broken, second: Trace | Broken) -> None:
+        """Count a pair; keep it if it is not explained."""
+        before = len(self.errors)
+        for side, run in zip(self.sides, (first, second), strict=True):
+            if why := lost(run):
+                side.tally.fail(case, f"{side.name}: {why}")
+        if isinstance(first, Broken) or isinstance(second, Broken) or len(self.errors) > before:
+            self.kinds["in error"] += 1
+        elif (found := next(differences(first, second), None)) is None:
+            self.kinds["equal"] += 1
+        else:
+            kind = self._judge(case, first, second)
+            self.kinds[kind] += 1
+            if kind == "unexplained":
+                self.unexplained.append(Pair(case, (first, second), found))
+
+    def _judge(self, case: Case, first: Trace, second: Trace) -> Kind:
+        tallies = [side.tally for side in self.sides]
+        errors = len(self.errors)
+        broken, known = sum(len(t.together) for t in tallies), sum(t.known for t in tallies)
+        for tally, run in zip(tallies, (first, second), strict=True):
+            tally.add(case, run)
+        if len(self.errors) > errors:
+            return "in error"
+        if sum(len(tally.together) for tally in tallies) > broken:
+            return "unexplained"
+        return "explained" if sum(tally.known for tally in tallies) > known else "tie"
+
+    @property
+    def errors(self) -> list[str]:
+        """Why runs can't be compared, or can't be judged."""
+        counts = [count for side in self.sides for count in side.tally.counts.values()]
+        errors = [error for side in self.sides for error in side.tally.errors]
+        return [*errors, *(count.error for count in counts if count.error)]
+
+    def departures(self) -> Iterator[tuple[int, str]]:
+        """Yield known departures, each with the number of scenarios that it explains."""
+        for side in self.sides:
+            for rule, count in side.tally.counts.items():
+                if count.known.count:
+                    reasons = dict.fromkeys(each.reason for each in side.expected.get(rule, ()))
+                    yield count.known.count, f"{side.name}: {rule}: {'; '.join(reasons)}"
+
+    @property
+    def exit_code(self) -> int:
+        """0 if every difference is explained, 1 if one is not, 3 if errors leave it open."""
+        return 1 if self.unexplained else 3 if self.errors else 0
+
+
+def compare(
+    backends: tuple[Served, Served], plan: Coverage, progress: Callable[[int, int], None]
+) -> Comparison:
+    """Compare the runs of two backends in scenarios that both can play.
+
+    If a difference is unexplained, the first such pair is the smallest found in time.
+    """
+    first, second = backends
+    can = first.capabilities & second.capabilities
+    comparison = Comparison(_side(first), _side(second))
+    cases = Cases(plan, can)
+    for number, (one, other) in enumerate(_runs(backends, cases.scenarios())):
+        progress(number, cases.count)
+        comparison.add(cases.asked[number], one, other)
+    if comparison.unexplained and plan.shrinks:
+        pair = comparison.unexplained[0]
+        comparison.unexplained[0] = _smallest(comparison, backends, pair, can) or pair
+    return comparison
+
+
+def _side(backend: Served) -> Side:
+    return Side(backend.name, backend.capabilities, backend.expected_failures)
+
+
+def _runs(
+    backends: tuple[Served, Served], scenarios: Iterable[Scenario]
+) -> Iterator[tuple[Trace | Broken, Trace | Broken]]:
+    shared = zip(backends, tee(scenarios), strict=True)
+    first, second = (backend.play(each) for backend, each in shared)
+    return zip(first, second, strict=True)
+
+
+def _smallest(
+    comparison: Comparison,
+    backends: tuple[Served, Served],
+    pair: Pair,
+    can: frozenset[Capability],
+) -> Pair | None:
+    """Return the smallest pair found in time in which a backend breaks the same rule."""
+
+    def adapt(scenario: Scenario) -> Scenario:
+        return adapted(scenario, can)
+
+    ends = time.monotonic() + SHRINK_SECONDS
+    for side, backend, run in zip(comparison.sides, backends, pair.runs, strict=True):
+        for rule, failure in side.tally.findings(pair.case, run).items():
+            try_out = trials(backend.play, adapt, side.tally.findings)
+            search = Search(try_out, is_over=lambda: time.monotonic() > ends)
+            case = search.smallest(rule, failure).case
+            for one, other in _runs(backends, [case.scenario]):
+                if isinstance(one, Trace) and isinstance(other, Trace):
+                    for found in differences(one, other):
+                        return Pair(case, (one, other), found)
+            return None
+    return None
+
 
 _SHOWN = 5
 """Number of errors shown, and of rules that an unexplained pair breaks."""
@@ -38,10 +307,10 @@ _SHOWN = 5
 @click.argument("second")
 @click.option(
     "--count",
-    type=click.IntRange(0, MOST_GENERATED),
+    type=click.IntRange(1, MOST_GENERATED),
     default=QUICK,
     show_default=True,
-    help="Number of generated scenarios, besides all examples.",
+    help="Number of generated scenarios, as for `asyncwait verify`.",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of the generated scenarios.")
 @click.option(
@@ -75,28 +344,14 @@ def compare_command(
         open_backend(first, patience=patience, jobs=jobs, folder=folder) as one,
         open_backend(second, patience=patience, jobs=jobs, folder=folder) as other,
     ):
-        comparing = Comparing(one, other)
-        compared = _with_progress(comparing, count, seed)
-        if compared.unexplained and not no_shrink:
-            compared.unexplained[0] = comparing.smallest(compared.unexplained[0])
+        plan = Coverage(count, seed, shrinks=not no_shrink)
+        compared = compare((one, other), plan, told_by_quarters(_tell))
     _print(compared, console())
     sys.exit(compared.exit_code)
 
 
-def _with_progress(comparing: Comparing, count: int, seed: int) -> Comparison:
-    err = Console(stderr=True)
-    if err.is_terminal:
-        columns = (TextColumn("compared"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=err) as bar:
-            task = bar.add_task("compared", total=None)
-            return comparing.run(
-                count, seed, lambda done, of: bar.update(task, completed=done, total=of)
-            )
-
-    def tell(done: int, of: int) -> None:
-        say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
-
-    return comparing.run(count, seed, told_by_quarters(tell))
+def _tell(done: int, of: int) -> None:
+    say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
 
 
 def _print(compared: Comparison, out: Console) -> None:

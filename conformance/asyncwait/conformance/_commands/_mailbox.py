@@ -8,12 +8,9 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
-from asyncwait.conformance._commands._shared import console, told_by_quarters, usage_errors
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._shrink import SHRINK_SECONDS, shrink
-from asyncwait.conformance._words import counted
+from asyncwait.conformance._commands._group import console, told_by_quarters, usage_errors
 from asyncwait.conformance.mailbox import judge_mailbox, mailbox_plans
-from asyncwait.conformance.report import failure_lines, printed
+from asyncwait.conformance.report import failure_lines, printed, say
 from asyncwait.conformance.running import Broken, open_mailbox, require_trio
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
@@ -25,11 +22,12 @@ from asyncwait.conformance.verdict import (
     conclude,
     failures_of,
 )
+from asyncwait.conformance.verifying import SHRINK_SECONDS, shrink
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.mailbox.program import STAGES, MailboxPlan, MailboxTrace, Stage
 from asyncwait.spec.rules import mailbox_rules
 from asyncwait.spec.scenario import ALL_CAPABILITIES
-from asyncwait.spec.texts import name_of
+from asyncwait.spec.texts import counted, name_of
 
 MOST_LOST = 3
 """Programs that block or kill their process before the command stops: each costs seconds."""

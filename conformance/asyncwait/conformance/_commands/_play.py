@@ -10,30 +10,38 @@ import click
 import msgspec
 from rich.console import Console
 
-from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import (
+from asyncwait.conformance._commands._group import (
     any_case,
+    asyncwait,
     console,
     refuse_contradictions,
     usage_errors,
 )
-from asyncwait.conformance._find_scenarios import find_scenarios, keep
-from asyncwait.conformance._gate import Gate, gate_of
-from asyncwait.conformance._guard import INTERRUPTED, say
-from asyncwait.conformance._playing_here import DebuggerLeft, Watcher, ended_by_debugger, open_here
-from asyncwait.conformance._shrink import Search, trials
-from asyncwait.conformance._verify import chosen
-from asyncwait.conformance._words import counted
+from asyncwait.conformance._commands._here import (
+    Watcher,
+    ended_by_debugger,
+    open_here,
+)
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
-from asyncwait.conformance.expected_failures.file import Held, settle
 from asyncwait.conformance.harness import heard_by
 from asyncwait.conformance.judging import judge
-from asyncwait.conformance.report import besides, draw, printed
+from asyncwait.conformance.report import besides, file_bytes, printed, say
 from asyncwait.conformance.running import Broken, Served, adapted, checked, open_backend
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import EXIT_CODES, Case, Failure, Word, failures_of, worst
+from asyncwait.conformance.verifying import (
+    Described,
+    Gate,
+    Search,
+    chosen,
+    find_scenarios,
+    gate_of,
+    keep,
+    settle,
+    trials,
+)
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, rules, rules_for
 from asyncwait.spec.scenario import (
@@ -43,7 +51,7 @@ from asyncwait.spec.scenario import (
     size_of,
     trace_from_json,
 )
-from asyncwait.spec.texts import json_text
+from asyncwait.spec.texts import counted, json_text
 
 
 def gate_of_one(backend: str) -> Gate:
@@ -56,7 +64,7 @@ def gate_of_one(backend: str) -> Gate:
 
 
 def show_runs(
-    cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Held, gate: Gate
+    cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Described, gate: Gate
 ) -> Word:
     """Print one run of each case; return the worst verdict.
 
@@ -64,9 +72,7 @@ def show_runs(
         InvalidConfig: the terms of the backend from outside contradict its own.
     """
     by = rules_for(backend.capabilities)
-    expected_failures = settle(
-        gate.terms(backend.name), backend, rules(), rules()
-    ).expected_failures
+    expected_failures = settle(gate.terms(backend.name), backend, rules()).expected_failures
     pairs = zip(cases, runs, strict=True)
     words: list[Word] = [show_run(case, run, by, expected_failures) for case, run in pairs]
     return worst(words)
@@ -93,7 +99,7 @@ def show_run(
     if run.self_reported:
         say("self-reported: these are the words of whoever wrote the trace", out)
     called = (case.id, *(each.name for each in EXAMPLES if each.scenario == case.planned))
-    said = sort_out(case.scenario, dict(judged.violations()), expected_failures, called)
+    said = sort_out(dict(judged.violations()), expected_failures, called)
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"
@@ -143,25 +149,21 @@ _ELSEWHERE = (
 )
 
 
-def play_here(backend: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
+def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
     """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
 
     Raises:
         InvalidConfig: the backend is a program, or the project's file is wrong.
     """
-    gate = gate_of_one(backend)
-    with open_here(backend, folder=gate.folder(backend)) as opened:
-        cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
+    gate = gate_of_one(name)
+    with open_here(name, folder=gate.folder(name)) as backend:
+        cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
         watcher = Watcher(_say, tells=traces)
-        try:
-            with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
-                played = list(opened.play([case.scenario for case in cases]))
-        except DebuggerLeft:
-            say("stopped by the debugger: no verdict", err=True)
-            sys.exit(INTERRUPTED)
+        with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
+            played = list(backend.play([case.scenario for case in cases]))
     if traces and not watcher.heard and _has_events(played):
         say(_ELSEWHERE, err=True)
-    return show_runs(cases, played, opened, gate)
+    return show_runs(cases, played, backend, gate)
 
 
 def _say(line: str) -> None:
@@ -177,11 +179,11 @@ SECONDS = 60.0
 """Default time for shrinking."""
 
 
-def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: float) -> Word:
+def shrink_one(name: str, planned: Scenario, wanted: str | None, seconds: float) -> Word:
     """Make a scenario smaller; draw and judge the smallest, save it, and return its verdict.
 
     Args:
-        backend: its name.
+        name: of the backend.
         planned: a scenario that breaks a rule on it.
         wanted: the id of the rule that stays broken; None for the first broken rule.
         seconds: time for the search.
@@ -191,15 +193,15 @@ def shrink_one(backend: str, planned: Scenario, wanted: str | None, seconds: flo
     """
     if wanted is not None:
         chosen("rule", (wanted,))
-    with open_backend(backend, folder=str(Path.cwd())) as served:
-        shrinking = _Shrinking(served, seconds)
+    with open_backend(name, folder=str(Path.cwd())) as backend:
+        shrinking = _Shrinking(backend, seconds)
         first = shrinking.failures(planned)
         if isinstance(first, Broken):
             say(f"error: {first.text}", err=True)
             return "inconclusive"
-        rule = _rule_of(first, wanted, backend)
+        rule = _rule_of(first, wanted, name)
         smallest = shrinking.smallest(rule, first[rule])
-    return _told(shrinking, first[rule], smallest, backend)
+    return _told(shrinking, first[rule], smallest, name)
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
@@ -384,12 +386,12 @@ def play_command(
     sys.exit(EXIT_CODES[word])
 
 
-def _play_apart(backend: str, planned: Sequence[Scenario]) -> Word:
-    gate = gate_of_one(backend)
-    with open_backend(backend, folder=gate.folder(backend)) as opened:
-        cases = [Case("", each, adapted(each, opened.capabilities)) for each in planned]
-        played = list(opened.play([case.scenario for case in cases]))
-    return show_runs(cases, played, opened, gate)
+def _play_apart(name: str, planned: Sequence[Scenario]) -> Word:
+    gate = gate_of_one(name)
+    with open_backend(name, folder=gate.folder(name)) as backend:
+        cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
+        played = list(backend.play([case.scenario for case in cases]))
+    return show_runs(cases, played, backend, gate)
 
 
 def _write(file: str, data: bytes) -> None:

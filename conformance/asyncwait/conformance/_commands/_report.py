@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import console, say_written, usage_errors
-from asyncwait.conformance._guard import say
+from asyncwait.conformance._commands._group import asyncwait, console, say_written, usage_errors
 from asyncwait.conformance.report import (
     NOT_THERE,
     STYLES,
@@ -29,6 +27,7 @@ from asyncwait.conformance.report import (
     read_lines,
     repeated,
     result_lines,
+    say,
     titles,
     write_report,
 )

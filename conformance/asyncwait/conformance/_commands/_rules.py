@@ -8,10 +8,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import BOOKS, any_case, console, usage_errors
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._words import nearest
+from asyncwait.conformance._commands._group import BOOKS, any_case, asyncwait, console, usage_errors
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.judging import Violation, judge
@@ -22,7 +19,7 @@ from asyncwait.conformance.mailbox import (
     notation_of,
     trace_lines,
 )
-from asyncwait.conformance.report import draw, excerpt
+from asyncwait.conformance.report import excerpt, say
 from asyncwait.conformance.running import (
     Broken,
     Fault,
@@ -34,6 +31,7 @@ from asyncwait.conformance.running import (
     open_backend,
     open_mailbox,
 )
+from asyncwait.conformance.timeline import draw
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.mailbox.program import MailboxPlan, Stage
 from asyncwait.spec.rules import (
@@ -46,7 +44,7 @@ from asyncwait.spec.rules import (
     rules,
 )
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, Trace, size_of
-from asyncwait.spec.texts import name_of, printable
+from asyncwait.spec.texts import name_of, nearest, printable
 
 
 class Page:

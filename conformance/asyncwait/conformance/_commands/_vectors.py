@@ -1,29 +1,78 @@
-"""Subcommands for vectors: `vectors write`, `vectors run`."""
+"""Subcommands for vectors: `vectors write`, `vectors run`.
+
+An outcome of a scenario is unique on two conditions. The plan alone determines the outcome of each
+record: no clock, no race and no order of calls has a part in it. And the consumer reads to the end,
+so that all results come out, or the only possible error. Then only the order inside a segment is
+open. Where the simple tests below can't tell, a scenario counts as having several outcomes.
+"""
 
 import sys
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
-from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._shared import jobs_option, patience_option, usage_errors
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._vectors import Found, made_vectors, run_vectors
-from asyncwait.conformance._words import counted
-from asyncwait.conformance.running import exec_name, open_backend
+from asyncwait.conformance._commands._group import (
+    asyncwait,
+    jobs_option,
+    patience_option,
+    usage_errors,
+)
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.evidence import Example
+from asyncwait.conformance.expected_failures import sort_out
+from asyncwait.conformance.judging import judge
+from asyncwait.conformance.report import file_bytes, say
+from asyncwait.conformance.running import Broken, Served, exec_name, open_backend
 from asyncwait.conformance.verdict import EXIT_CODES, Word, worst
-from asyncwait.spec import InvalidConfig
-from asyncwait.spec.texts import name_of
-from asyncwait.spec.vectors import Vector, shipped_vectors, vectors_from_json, vectors_to_json
+from asyncwait.spec import AsyncWaitError, InvalidConfig, Record
+from asyncwait.spec.rules import areas, rules, rules_for, spec_version
+from asyncwait.spec.scenario import (
+    FOR_THE_PROGRAM,
+    Capability,
+    Plan,
+    Scenario,
+    Step,
+    Trace,
+    identity,
+    needs,
+)
+from asyncwait.spec.texts import counted, name_of
+from asyncwait.spec.vectors import (
+    FORMAT,
+    Outcome,
+    Vector,
+    VectorFile,
+    outcome_of,
+    shipped_vectors,
+    vectors_from_json,
+    vectors_to_json,
+)
 
 REFERENCE = "reference-asyncio"
 """The backend whose runs give the outcomes of vectors."""
 
 SHOWN = 20
 """Vectors printed that fail or are in error."""
+
+
+Kind: TypeAlias = Literal["pass", "fail", "error", "not applicable"]
+
+
+class Found(Struct, frozen=True):
+    """The result of a vector on a backend.
+
+    Args:
+        kind: whether it "pass"es or "fail"s; "error" if the run is broken.
+    """
+
+    vector: Vector
+    kind: Kind
+    why: tuple[str, ...] = ()
 
 
 @asyncwait.group("vectors")
@@ -119,3 +168,167 @@ def _told(name: str, found: list[Found]) -> Word:
     if kinds["error"] or not kinds["pass"]:
         words.append("inconclusive")
     return worst(words)
+
+
+_READS = {"read", "pause", "block"}
+
+
+def has_one_outcome(scenario: Scenario) -> bool:
+    """Return whether `scenario` surely has one outcome, except for the order inside a segment."""
+    return (
+        _reads_to_the_end(scenario)
+        and _is_undisturbed(scenario)
+        and all(_is_settled(scenario, plan) for plan in scenario.plans)
+        and _is_called_in_order(scenario)
+        and _failures(scenario) <= 1
+    )
+
+
+def _reads_to_the_end(scenario: Scenario) -> bool:
+    reads = all(step.does in _READS for step in scenario.sink)
+    return reads and scenario.cancel_at is None and not scenario.crashes
+
+
+def _is_undisturbed(scenario: Scenario) -> bool:
+    """Whether no event outside the records ends the run, and no other operator runs."""
+    odd = (
+        scenario.source_error not in {"", "own", "falsy"},
+        scenario.hook_error,
+        scenario.close_error,
+        scenario.wrong_argument,
+        scenario.timeout is not None and scenario.blocks,
+    )
+    return not any(odd)
+
+
+def _is_settled(scenario: Scenario, plan: Plan) -> bool:
+    """Whether each call of a value ends as its step says, whenever it begins."""
+    retry = scenario.retry
+    if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
+        return False
+    errors = {plan.handler.error, plan.failure.error, *(step.error for step in plan.steps)}
+    if errors & FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
+        return False
+    return all(_is_step_settled(scenario, step) for step in plan.steps)
+
+
+def _is_step_settled(scenario: Scenario, step: Step) -> bool:
+    if step.throws or (step.twice and scenario.form == "callback" and scenario.retry is not None):
+        return False
+    if scenario.timeout is None:
+        return step.does != "never"
+    # In the instant of its deadline either may win; a call that runs on may be one too many.
+    return step.after != scenario.timeout and not step.swallow and not step.clean_up
+
+
+def _values(scenario: Scenario) -> Counter[str]:
+    records = (each for each in scenario.elements if isinstance(each, Record))
+    return Counter(identity(record.value) for record in records)
+
+
+def _is_called_in_order(scenario: Scenario) -> bool:
+    """Whether the step of each record is known: equal values share a plan."""
+    if scenario.retry is None and scenario.mode != "key-ordered":
+        return True  # First calls start in input order.
+    plans = scenario.plan_of
+    return not any(
+        count > 1 and value in plans and len(plans[value].steps) > 1
+        for value, count in _values(scenario).items()
+    )
+
+
+def _failures(scenario: Scenario) -> int:
+    """Return the most records that may fail; of two, the plan does not say which fails first."""
+    count = 0
+    for value, records in _values(scenario).items():
+        plan = scenario.plan_of.get(value)
+        if plan is None or not any(_may_fail(scenario, plan, step) for step in plan.steps):
+            continue
+        count += records
+    return count + bool(scenario.source_error and count)
+
+
+def _may_fail(scenario: Scenario, plan: Plan, step: Step) -> bool:
+    is_handled = scenario.failures_handled and plan.failure.does == "reply"
+    is_late = scenario.timeout is not None and (
+        step.does == "never" or step.after > scenario.timeout
+    )
+    if is_late and scenario.handled and plan.handler.does == "reply":
+        return False
+    if is_handled:
+        return False
+    if scenario.retry is not None and scenario.retry.on_result == "breaks":
+        return True
+    return is_late or step.does in {"raise", "misreturn"}
+
+
+def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
+    """Return the vectors of all examples, by the name of their file.
+
+    Raises:
+        AsyncWaitError: the reference gives no trace of an example.
+    """
+    found: dict[str, list[Vector]] = defaultdict(list)
+    known = rules()
+    played = reference.play([example.scenario for example in EXAMPLES])
+    for example, run in zip(EXAMPLES, played, strict=True):
+        if isinstance(run, Broken):
+            raise AsyncWaitError(f"{reference.name} plays no {example.name}: {run.text}")
+        found[known[example.rules[0]].area].append(_vector(example, run))
+    return {
+        f"{areas()[area].folder}.json": VectorFile(FORMAT, spec_version(), area, tuple(vectors))
+        for area, vectors in found.items()
+    }
+
+
+def _vector(example: Example, run: Trace) -> Vector:
+    asked = needs(example.scenario)
+    return Vector(
+        example.name,
+        example.sentence,
+        example.rules,
+        tuple(each.value for each in Capability if each in asked),
+        example.scenario,
+        _outcome(example, run),
+    )
+
+
+def _outcome(example: Example, run: Trace) -> Outcome | None:
+    outcome = outcome_of(example.scenario, run) if has_one_outcome(example.scenario) else None
+    if outcome is None:
+        return None
+    is_whole = outcome.how == "finished" or outcome.error == "PlannedSourceError"
+    return outcome if is_whole else replace(outcome, output=None)
+
+
+def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
+    """Play vectors; yield the result of each, inapplicable vectors first."""
+    fitting = []
+    for vector in vectors:
+        if lacking := [name for name in vector.needs if name not in backend.capabilities]:
+            yield Found(vector, "not applicable", tuple(lacking))
+        else:
+            fitting.append(vector)
+    runs = backend.play([vector.scenario for vector in fitting])
+    for vector, run in zip(fitting, runs, strict=True):
+        yield _found(backend, vector, run)
+
+
+def _found(backend: Served, vector: Vector, run: Trace | Broken) -> Found:
+    if isinstance(run, Broken):
+        return Found(vector, "error", (run.text,))
+    applicable = rules_for(backend.capabilities)
+    judged = judge(vector.scenario, run, {name: CHECKS[name] for name in applicable})
+    if judged.error:
+        return Found(vector, "error", (judged.error,))
+    broken = {
+        name: violation
+        for name, violation in judged.violations()
+        if applicable[name].level == "MUST"
+    }
+    said = sort_out(broken, backend.expected_failures, (vector.name,))
+    why = [f"{name}: {broken[name].text}" for name in broken if name in said.findings]
+    if vector.outcome is not None and not said.known:
+        differs = vector.outcome.differs(vector.scenario, run)
+        why += [f"outcome: {differs}"] * bool(differs)
+    return Found(vector, "fail" if why else "pass", tuple(why))

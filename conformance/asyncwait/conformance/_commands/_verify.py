@@ -7,38 +7,43 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import NoReturn, Self, TypeVar
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from asyncwait.conformance._bounded import file_bytes
-from asyncwait.conformance._commands._group import asyncwait
-from asyncwait.conformance._commands._mailbox import verify_a_mailbox
-from asyncwait.conformance._commands._progress import Board
-from asyncwait.conformance._commands._shared import (
+from asyncwait.conformance._commands._group import (
     any_case,
+    asyncwait,
     console,
     jobs_option,
     patience_option,
     refuse_contradictions,
     say_written,
+    told_by_quarters,
     usage_errors,
 )
-from asyncwait.conformance._find_scenarios import keep
-from asyncwait.conformance._gate import Gate, gate_of
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._shrink import SHRINK_SECONDS
-from asyncwait.conformance._verify import Coverage, chosen, rules_of
-from asyncwait.conformance.expected_failures.file import Played, settle, updated
+from asyncwait.conformance._commands._mailbox import verify_a_mailbox
 from asyncwait.conformance.generation import FULL, QUICK
 from asyncwait.conformance.mailbox import GENERATED
 from asyncwait.conformance.report import (
     add_step_summary,
     clear_folder,
+    file_bytes,
     now,
     print_report,
     report_of,
+    say,
     write_report,
 )
 from asyncwait.conformance.running import (
@@ -48,12 +53,80 @@ from asyncwait.conformance.running import (
     shipped_backends,
 )
 from asyncwait.conformance.verdict import EXIT_CODES, Verdict, Word, worst
+from asyncwait.conformance.verifying import (
+    SHRINK_SECONDS,
+    Coverage,
+    Gate,
+    Phase,
+    Played,
+    Terms,
+    chosen,
+    gate_of,
+    keep,
+    rules_of,
+    settle,
+    updated,
+    verify_to_tell,
+)
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.mailbox.program import STAGES, Stage
-from asyncwait.spec.rules import rules as all_rules
-from asyncwait.spec.texts import name_of
+from asyncwait.spec.texts import counted, name_of
 
 _DO = "Mend that first, see the errors, and verify again"
+
+
+SHRINKING = f"shrinking failures, for {SHRINK_SECONDS:g} s at most"
+
+
+class Board:
+    """The progress while backends are verified: bars on a terminal, a few lines in a log."""
+
+    def __init__(self) -> None:
+        text = TextColumn("{task.description:18}", markup=False)
+        times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+        console = Console(stderr=True)
+        self._is_drawn = console.is_terminal
+        self._bars = Progress(
+            *(text, BarColumn(), MofNCompleteColumn(), *times), console=console, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        if self._is_drawn:
+            self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_drawn:
+            self._bars.stop()
+
+    def verify(self, backend: Served, plan: Coverage, terms: Terms) -> Played:
+        """Verify a backend, and show the progress."""
+        tell = self._bar if self._is_drawn else self._lines
+        return verify_to_tell(backend, plan, tell(name_of(backend.name)), terms=terms)
+
+    def _bar(self, name: str) -> Callable[[Phase, int, int], None]:
+        bars: dict[Phase, TaskID] = {"judged": self._bars.add_task(name, total=None)}
+
+        def show(phase: Phase, done: int, of: int) -> None:
+            if of and phase not in bars:
+                bars[phase] = self._bars.add_task(SHRINKING)
+            if of:
+                self._bars.update(bars[phase], completed=done, total=of)
+
+        return show
+
+    def _lines(self, name: str) -> Callable[[Phase, int, int], None]:
+        judged = told_by_quarters(
+            lambda done, of: say(f"{name}: {done:,} of {counted(of, 'scenario')} judged", err=True)
+        )
+
+        def tell(phase: Phase, done: int, of: int) -> None:
+            if phase == "judged":
+                judged(done, of)
+            elif of and not done:
+                say(f"{name}: {SHRINKING}: of {counted(of, 'rule')}", err=True)
+
+        return tell
 
 
 def tell_of_project(gate: Gate, *others: str) -> None:
@@ -263,18 +336,18 @@ def verify_command(
         plan = Coverage(
             count, seed, rules, not no_shrink, patience, jobs, exhaustive, fail_fast, keep_going
         )
-        opened = partial(open_backend, patience=patience, jobs=jobs)
-        served = lineup.gather(
-            lambda name: stack.enter_context(opened(name, folder=gate.folder(name)))
+        opening = partial(open_backend, patience=patience, jobs=jobs)
+        backends_by_name = lineup.gather(
+            lambda name: stack.enter_context(opening(name, folder=gate.folder(name)))
         )
-        for name in served:  # before anything is played
-            settle(gate.terms(name), served[name], all_rules(), {})
+        for name, backend in backends_by_name.items():  # before anything is played
+            settle(gate.terms(name), backend, {})
         if folder is not None:
             clear_folder(_REPORT, folder)
-        with Board(tuple(served)) as board:
+        with Board() as board:
             played = lineup.play(
-                served,
-                lambda one: board.verify(one, plan, gate.terms(one.name)),
+                backends_by_name,
+                lambda backend: board.verify(backend, plan, gate.terms(backend.name)),
                 1 if jobs == 1 else _AT_A_TIME,
             )
         if updates:
@@ -321,7 +394,7 @@ class _Lineup:
         return gathered
 
     def play(
-        self, served: Mapping[str, Served], verify: Callable[[Served], Played], at_a_time: int
+        self, backends: Mapping[str, Served], verify: Callable[[Served], Played], at_a_time: int
     ) -> dict[str, Played]:
         """Return the results of all backends that are not left out.
 
@@ -330,19 +403,19 @@ class _Lineup:
 
         def to_its_end(name: str) -> Played:
             try:
-                return verify(served[name])
+                return verify(backends[name])
             finally:
-                served[name].dismiss()  # A Java machine takes half a gigabyte.
+                backends[name].dismiss()  # A Java machine takes half a gigabyte.
 
         with ThreadPoolExecutor(at_a_time) as threads:
-            first = sorted(served, key=lambda name: not served[name].batch)
+            first = sorted(backends, key=lambda name: not backends[name].batch)
             asked = {name: threads.submit(to_its_end, name) for name in first}
             try:
                 return self.gather(lambda name: asked[name].result())
             except BaseException:
                 threads.shutdown(wait=False, cancel_futures=True)
-                for one in served.values():
-                    one.abandon()
+                for backend in backends.values():
+                    backend.abandon()
                 raise
 
 

@@ -4,16 +4,19 @@
 the events of a run, and `_words` the words that both use.
 """
 
-from asyncwait.conformance.evidence._entries import entries
-from asyncwait.conformance.evidence._examples import (
+from asyncwait.conformance.evidence._entries import (
     Example,
+    NearMiss,
+    Run,
+    Witness,
+    entries,
     example,
     examples,
+    near_misses,
+    witnesses,
 )
 from asyncwait.conformance.evidence._notation import told
-from asyncwait.conformance.evidence._runs import Run
 from asyncwait.conformance.evidence._scenarios import describe_scenario, scenario_of
-from asyncwait.conformance.evidence._witness import NearMiss, Witness, near_misses, witnesses
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [

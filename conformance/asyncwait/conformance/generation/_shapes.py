@@ -308,58 +308,94 @@ def _lines(rng: Random, size: int) -> Scenario:
     )
 
 
-def _batched(rng: Random, size: int) -> Scenario:
-    records = max(2, size // 6)
+def _mixed(
+    rng: Random,
+    records: int,
+    values: int,
+    *,
+    room: Sequence[int],
+    gap: Durations,
+    plans: tuple[int, int],
+    ends: int,
+    crash: int,
+    share: float,
+    form: Callable[[Random], Any] = lambda _: "coroutine",
+) -> Scenario:
+    """Return a scenario with a little of everything.
+
+    Args:
+        rng: source of random decisions.
+        records: the number of elements.
+        values: the number of their values.
+        room: capacities to choose from.
+        gap: between two elements.
+        plans: the number of planned values, and the steps of each.
+        ends: steps of the grid after which the source may end.
+        crash: steps of the grid after which the first leg may crash.
+        share: of the scenarios that watch contexts, deadlines, or lists of results.
+        form: of the function.
+    """
     timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
-    base = Scenario(
+    return Scenario(
         mode=_mode(rng),
-        capacity=rng.choice([2, 3, 5, records]),
+        capacity=rng.choice(room),
         timeout=timeout,
         handled=timeout is not None and maybe(rng, 0.6),
         max_held=rng.choice([None, None, None, 2]),
-        inputs=_stream(rng, records, max(1, records // 2), gap=_ticks(0, 0, 0, 1, 2)),
-        plans=_plans(rng, records, _ticks(0, 1, 1, 2, 4), steps=1),
-        source_ends_at=rng.choice([0, 12 * GRID]),
+        form=form(rng),
+        inputs=_stream(rng, records, values, gap=gap),
+        plans=_plans(rng, plans[0], _ticks(0, 1, 1, 2, 4), steps=plans[1]),
+        source_ends_at=rng.choice([0, ends * GRID]),
         sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
         cancel_at=rng.choice([None] * 6 + [3 * GRID]),
         requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
-        crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
-        contexts=maybe(rng, 0.2),
-        unshielded=maybe(rng, 0.2),
-        reuses=maybe(rng, 0.2),
+        crashes=rng.choice([(), (), (Crash(crash * GRID),)]),
+        contexts=maybe(rng, share),
+        unshielded=maybe(rng, share),
+        reuses=maybe(rng, share),
     )
+
+
+def _layered(rng: Random, base: Scenario, *shares: float) -> Scenario:
+    """Put layers of other profiles on a scenario, each with its probability."""
     layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
-    for put_on, share in zip(layers, (0.6, 0.4, 0.3, 0.3, 0.3), strict=True):
+    for put_on, share in zip(layers, shares, strict=False):
         if maybe(rng, share):
             base = put_on(rng, base)
-    return with_batches(rng, base)
+    return base
+
+
+def _batched(rng: Random, size: int) -> Scenario:
+    records = max(2, size // 6)
+    base = _mixed(
+        rng,
+        records,
+        max(1, records // 2),
+        room=[2, 3, 5, records],
+        gap=_ticks(0, 0, 0, 1, 2),
+        plans=(records, 1),
+        ends=12,
+        crash=2,
+        share=0.2,
+    )
+    return with_batches(rng, _layered(rng, base, 0.6, 0.4, 0.3, 0.3, 0.3))
 
 
 def _cached(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 5), rng.choice([1, 2, 3, 5])
     cache = cache_of(rng, values)
-    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
-    base = Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([2, 3, 5, records]),
-        timeout=timeout,
-        handled=timeout is not None and maybe(rng, 0.6),
-        max_held=rng.choice([None, None, None, 2]),
-        inputs=_stream(rng, records, values, gap=_ticks(0, 0, 1, 1, 2)),
-        plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
-        source_ends_at=rng.choice([0, 30 * GRID]),
-        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
-        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
-        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
-        crashes=rng.choice([(), (), (Crash(4 * GRID),)]),
-        contexts=maybe(rng, 0.2),
-        unshielded=maybe(rng, 0.2),
-        reuses=maybe(rng, 0.2),
+    base = _mixed(
+        rng,
+        records,
+        values,
+        room=[2, 3, 5, records],
+        gap=_ticks(0, 0, 1, 1, 2),
+        plans=(values, 6),
+        ends=30,
+        crash=4,
+        share=0.2,
     )
-    layers = with_retries, with_failure_handlers, with_keys, with_figures
-    for put_on, share in zip(layers, (0.5, 0.4, 0.2, 0.6), strict=True):
-        if maybe(rng, share):
-            base = put_on(rng, base)
+    base = _layered(rng, base, 0.5, 0.4, 0.2, 0.6)
     plans = tuple(
         replace(plan, handler=Handler("raise", error="ValueError")) if maybe(rng, 0.1) else plan
         for plan in base.plans
@@ -388,29 +424,19 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
 
 def _limited(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 6), rng.choice([2, 3, 5])
-    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
-    base = Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([2, 3, 5, records, records]),
-        timeout=timeout,
-        handled=timeout is not None and maybe(rng, 0.6),
-        max_held=rng.choice([None, None, None, 2]),
-        form=_form(rng),
-        inputs=_stream(rng, records, values, gap=_ticks(0, 0, 0, 1, 2)),
-        plans=_plans(rng, values, _ticks(0, 1, 1, 2, 4), steps=6),
-        source_ends_at=rng.choice([0, 12 * GRID]),
-        sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
-        cancel_at=rng.choice([None] * 6 + [3 * GRID]),
-        requests=rng.choice([(), (), (SnapshotRequest(GRID, 70),)]),
-        crashes=rng.choice([(), (), (Crash(2 * GRID),)]),
-        contexts=maybe(rng, 0.1),
-        unshielded=maybe(rng, 0.1),
-        reuses=maybe(rng, 0.1),
+    base = _mixed(
+        rng,
+        records,
+        values,
+        room=[2, 3, 5, records, records],
+        gap=_ticks(0, 0, 0, 1, 2),
+        plans=(values, 6),
+        ends=12,
+        crash=2,
+        share=0.1,
+        form=_form,
     )
-    layers = with_retries, with_failure_handlers, with_keys, with_figures, with_copies
-    for put_on, share in zip(layers, (0.5, 0.3, 0.3, 0.3, 0.2), strict=True):
-        if maybe(rng, share):
-            base = put_on(rng, base)
+    base = _layered(rng, base, 0.5, 0.3, 0.3, 0.3, 0.2)
     batch = batch_of(rng, base) if base.form == "coroutine" and maybe(rng, 0.15) else None
     return with_limits(rng, replace(base, batch=batch))
 

@@ -19,8 +19,8 @@ from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import expected_failures_of
 from asyncwait.conformance.generation._generate import LAYERS
 from asyncwait.conformance.generation._random import apart, scenario
-from asyncwait.conformance.report import draw
 from asyncwait.conformance.running import Backend, Broken, adapted, checked
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Case, Tally
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario

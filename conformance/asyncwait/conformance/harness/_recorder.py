@@ -7,7 +7,7 @@ a process in which one scenario is played at a time, for its author.
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -146,11 +146,8 @@ class Recorder:
         self.events = events_of(scenario)
         self.late_by: float = 0
         self.refused = ""
-        self.company = ""
-        self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
-        self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
         """First and last ms at which a cancellation may cut closing short: see `unblocked`."""
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
@@ -222,16 +219,12 @@ class Recorder:
             self.late_by = max(self.late_by, late)
         return float(round(ms / self._grid) * self._grid)
 
-    def was_due(self, at: float, came: float | None = None) -> None:
-        """Note how far from its due time an event is.
+    def was_due(self, at: float) -> None:
+        """Note how far from its due time, in ms, an event is.
 
         `now` alone would see only the part below a step.
-
-        Args:
-            at: when it was due, in ms.
-            came: when it came, in ms; now, if not given.
         """
-        self.late_by = max(self.late_by, abs((self.passed() if came is None else came) - at))
+        self.late_by = max(self.late_by, abs(self.passed() - at))
 
     def block(self, ms: int) -> None:
         """Block the loop for `ms`, and note it; do nothing for 0."""
@@ -264,12 +257,8 @@ class Recorder:
         for results in lent:
             results[:] = [REUSED]
 
-    def planned(
-        self, error: BaseException, *, passes: bool = False, closing: bool = False
-    ) -> BaseException:
-        """Remember a planned error, maybe of closing, and return it."""
-        if closing:
-            self.closing.append(error)
+    def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
+        """Remember a planned error, and return it."""
         (self.passing if passes else self.raised).append(error)
         if self._scenario.tracked:  # Frames of errors hold values, which must be released.
             for past in self.raised[: -self._scenario.capacity]:
@@ -363,8 +352,6 @@ class Recorder:
     def _looks(self, call: int) -> None:
         if self.contexts is not None:
             self.contexts.call_begins(call)
-        if self.tasks is not None:
-            self.tasks.begins(call)
 
     def refuses_copy(self, value: Any) -> Step | None:
         """Return the step whose error a copy of `value` has to raise; None if copying succeeds.
@@ -386,11 +373,9 @@ class Recorder:
         return step
 
     def call_goes_on(self, call: int) -> None:
-        """Check the context and the deadline that a call sees after it has waited."""
+        """Check the context that a call sees after it has waited."""
         if self.contexts is not None:
             self.contexts.call_goes_on(call)
-        if self.tasks is not None:
-            self.tasks.goes_on(call)
 
     async def clean_up(self, call: int, seconds: float) -> None:
         """Clean up for `seconds` in a cancelled call."""
@@ -480,5 +465,3 @@ class Recorder:
         """Note how a call ended, and its results, or the results completed before it raised."""
         given = tuple(map(portable, results))
         self.events.append(CallEnded(self.now(), call, how, given))
-        if self.tasks is not None:
-            self.tasks.ends(call)

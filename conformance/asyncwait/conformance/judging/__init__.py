@@ -1,10 +1,23 @@
 """Judgement of a trace: histories of legs, moments of rest, checks; see README.md."""
 
 from asyncwait.conformance.judging._calls import TURN, Outcome, running_at
-from asyncwait.conformance.judging._check import (
+from asyncwait.conformance.judging._decide import is_raised
+from asyncwait.conformance.judging._figures import (
+    Bounds,
+    Reading,
+    figure_text,
+    figures_at_the_end,
+    figures_read,
+    readings,
+    span,
+)
+from asyncwait.conformance.judging._history import History, LegHistory
+from asyncwait.conformance.judging._judge import (
     Check,
+    Checks,
     Finding,
     FirstBehind,
+    Judged,
     Judgement,
     Violation,
     blamed_for_timeout,
@@ -17,22 +30,13 @@ from asyncwait.conformance.judging._check import (
     first_failures,
     first_stray,
     held_back,
+    history_of,
     item_of,
+    judge,
     leg_check,
     lost_failure,
     untimely_request,
 )
-from asyncwait.conformance.judging._decide import is_raised
-from asyncwait.conformance.judging._figures import (
-    Bounds,
-    Reading,
-    figures_at_the_end,
-    figures_read,
-    readings,
-    span,
-)
-from asyncwait.conformance.judging._history import History, LegHistory
-from asyncwait.conformance.judging._judge import Checks, Judged, history_of, judge
 from asyncwait.conformance.judging._link import SnapshotOut, held_at
 from asyncwait.conformance.judging._observe import (
     NEVER,
@@ -82,6 +86,7 @@ __all__ = [
     "either",
     "failure_named",
     "failures_asked",
+    "figure_text",
     "figures_at_the_end",
     "figures_read",
     "first_failures",

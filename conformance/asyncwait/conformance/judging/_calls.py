@@ -89,7 +89,7 @@ def outcome(facts: Facts, call: Call, number: int) -> Outcome | None:
     is_over = call.limit < call.ended_at or (call.limit == call.ended_at and _is_cut(call))
     if ended is not None and ended.how != "cancelled" and not is_over:
         return _outcome(facts, call, call.ended_at, _own_pauses(facts, call, number)[0])
-    if retry is None or call.limit > facts.leg.ending.at:
+    if retry is None or call.limit > facts.observed.ending.at:
         return None
     return _outcome(facts, call, call.limit, _pause_at_limit(retry, number))._replace(by_limit=True)
 
@@ -216,7 +216,7 @@ def overloaded_at(facts: Facts) -> float:
     The result is NEVER if the leg did not fail for this reason. Calls that end soon after their
     deadlines may have counted, too.
     """
-    ending, most, calls = facts.leg.ending, facts.most_calls, facts.runs
+    ending, most, calls = facts.observed.ending, facts.most_calls, facts.runs
     if ending.error != "TooManyAbandonedCalls" or facts.scenario.form == "callback":
         return NEVER
     too_many = [*_above(most, [(c.until, c.ended_at) for c in calls])]

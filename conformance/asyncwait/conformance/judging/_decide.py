@@ -7,7 +7,7 @@ abstain.
 """
 
 from collections import defaultdict
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -21,10 +21,11 @@ from asyncwait.conformance.judging._calls import (
     is_open,
     overloaded_at,
 )
-from asyncwait.conformance.judging._loads import is_open as is_open_load
 from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
+from asyncwait.conformance.judging._read import is_open as is_open_load
 from asyncwait.spec.scenario import (
     FOR_THE_PROGRAM,
+    Ending,
     FailureAsked,
     Handler,
     HandlerAsked,
@@ -220,7 +221,7 @@ def _is_in_time(facts: Facts, course: Course) -> bool:
 
 def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], bool]:
     """Return the tied records that failed by their deadlines, and whether the trace hides them."""
-    ending, scenario = facts.leg.ending, facts.scenario
+    ending, scenario = facts.observed.ending, facts.scenario
     if not tied or scenario.handled or scenario.failures_handled:
         return set(), False
     if ending.error != "CallTimedOut":
@@ -231,7 +232,7 @@ def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], 
 
 
 def _is_named(facts: Facts, pos: int, course: Course) -> bool:
-    ending = facts.leg.ending
+    ending = facts.observed.ending
     if ending.number is not None and course.first.record is not None:
         return ending.number == course.first.record
     return facts.inputs[pos].identity == identity_of(ending.record)
@@ -248,7 +249,7 @@ def _depend_on_blocks(facts: Facts, calls: Calls, asked: Container[int]) -> bool
     """Whether decisions depend on times that a blocked loop notices late."""
     if not facts.blocks:
         return False
-    scenario, ending = facts.scenario, facts.leg.ending
+    scenario, ending = facts.scenario, facts.observed.ending
     if scenario.cache is not None or scenario.limits or ending.error == "TooManyAbandonedCalls":
         return True
     timed = ((pos, c.outcome) for pos, c in calls.of.items() if c.deadline < NEVER)
@@ -264,7 +265,7 @@ def _decide(
     in_time = own is not None and (own.at <= course.deadline or _is_tied(facts, course))
     if request is not None or (in_time and blamed):
         return decided_by_deadline(facts, course, request)
-    if not in_time and course.deadline <= facts.leg.ending.at:
+    if not in_time and course.deadline <= facts.observed.ending.at:
         return decided_by_deadline(facts, course, request)
     return decided_by_call(facts, course, own) if in_time else UNDECIDED
 
@@ -331,3 +332,71 @@ def _error_at_deadline(handler: Handler | None) -> str:
     if handler is not None and handler.does == "misreturn" and handler.error != "none":
         return expected_error(handler.does, handler.error)
     return "CallTimedOut"
+
+
+REFUSALS = frozenset({"CostTooLarge", "CostUnknown", "PermitTimedOut", "BudgetSpent"})
+"""Class names of the causes of these failures."""
+
+
+def refused(
+    facts: Facts, calls: Calls, decisions: Mapping[int, Decision]
+) -> Mapping[int, Decision]:
+    """Return the decisions of records whose next call a limit prevented, by their places.
+
+    The failure handler is asked about them, or the error of the leg names one of them.
+    """
+    if not facts.scenario.limits:
+        return {}
+    places = [given.pos for given in facts.inputs if given.is_record]
+    found = {places[number]: each for number, each in _told(facts) if number < len(places)}
+    found = dict(_unpaid(facts, calls)) | found
+    at = {pos: each.decided_at for pos, each in decisions.items()}
+    return {pos: each for pos, each in found.items() if each.decided_at <= at.get(pos, NEVER)}
+
+
+def _told(facts: Facts) -> Iterator[tuple[int, Decision]]:
+    ending = facts.observed.ending
+    named = ending.number
+    for number, (seq, event) in facts.despite.items():
+        if event.cause in REFUSALS:
+            failed = Decision(NEVER, event.at, seq, failure="CallFailed", failure_cause=event.cause)
+            handled = _handled(failed, facts.scenario.failure_handler(event.value))
+            is_last = event.cause == "BudgetSpent" and handled.wrong != ""
+            yield number, _at_the_end(handled, ending, number) if is_last else handled
+    if ending.cause in REFUSALS and named is not None and named not in facts.despite:
+        yield named, Decision(NEVER, ending.at, wrong="CallFailed", cause=ending.cause)
+
+
+def _unpaid(facts: Facts, calls: Calls) -> Iterator[tuple[int, Decision]]:
+    """Yield records whose next call an exhausted budget may have prevented, without any event."""
+    has_budget = any(each.kind == "budget" for each in facts.scenario.limits)
+    ending = facts.observed.ending
+    if not has_budget or ending.how == "finished" or ending.error == "BudgetSpent":
+        return
+    asked = {facts.numbers.of(e, identity(e.value)) for _, e in facts.seen(HandlerAsked)}
+    told = {*asked, *facts.despite, ending.number}
+    for pos, course in calls.of.items():
+        since = NEVER if course.outcome is None else course.outcome.since
+        is_due = since <= min(course.deadline, ending.at)
+        if is_due and course.first.record not in told:
+            yield pos, Decision(NEVER, since, results=(), cause="BudgetSpent")
+
+
+def _at_the_end(failed: Decision, ending: Ending, number: int) -> Decision:
+    """Return a failure by a spent budget; it ends the stream unless another failure did."""
+    if ending.number == number and ending.how == "failed":
+        return replace(failed, decided_at=ending.at)
+    return replace(failed, results=(), wrong="", cause=failed.failure_cause)
+
+
+def _handled(failed: Decision, handler: Handler | None) -> Decision:
+    if handler is None or handler.does == "none":
+        return replace(failed, wrong=failed.failure, cause=failed.failure_cause)
+    if handler.does == "reply":
+        return replace(failed, results=handler.results)
+    if handler.does == "raise":
+        return replace(failed, wrong="CallFailed", cause=handler.error or PLANNED)
+    if handler.error == "none":
+        return replace(failed, wrong=failed.failure, cause=failed.failure_cause)
+    wrong = expected_error(handler.does, handler.error)
+    return replace(failed, wrong=wrong, cause=PLANNED if wrong == "CallFailed" else "")

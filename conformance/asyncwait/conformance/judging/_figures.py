@@ -47,6 +47,13 @@ def span(least: float, most: float) -> str:
     return f"{least:g}" if least >= most else f"{least:g} to {most:g}"
 
 
+def figure_text(figure: float | tuple[int, ...]) -> str:
+    """Return a figure as text; a program may report an integer that no float can hold."""
+    if isinstance(figure, tuple):  # one for each limit
+        return "+".join(map(str, figure))
+    return str(figure) if isinstance(figure, int) else f"{figure:g}"
+
+
 def readings(leg: LegHistory) -> tuple[Reading, ...]:
     """Return the readings of a leg while its operator worked, in order.
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from asyncwait.conformance.judging._calls import Outcome, may_be_overloaded_at, outcome
-from asyncwait.conformance.judging._decide import Asked
+from asyncwait.conformance.judging._decide import REFUSALS, Asked
 from asyncwait.conformance.judging._kept import Kept, kept
 from asyncwait.conformance.judging._link import SnapshotOut, snapshots_out
 from asyncwait.conformance.judging._observe import (
@@ -18,19 +18,15 @@ from asyncwait.conformance.judging._observe import (
     Call,
     Facts,
     Item,
-    Load,
     Output,
-    Seen,
     identity_of,
     key_of,
 )
-from asyncwait.conformance.judging._refused import REFUSALS
 from asyncwait.conformance.judging._rest import Rest, lost, rests
 from asyncwait.spec import InvalidConfig, Record
 from asyncwait.spec.scenario import (
     Ending,
     Event,
-    Leg,
     Scenario,
     SinkLeft,
     SourceAsked,
@@ -42,8 +38,8 @@ from asyncwait.spec.scenario import (
 _T = TypeVar("_T")
 
 
-class LegHistory(Struct, frozen=True, eq=False, dict=True):
-    """One leg, indexed.
+class LegHistory(Facts, frozen=True, eq=False, dict=True):
+    """One leg, indexed: its facts, and what follows from them.
 
     Args:
         outputs: the elements that the consumer took, in order, each with its input.
@@ -52,7 +48,6 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         tells_what: the trace determines the decision on each record.
     """
 
-    facts: Facts
     items: tuple[Item, ...]
     outputs: tuple[Output, ...]
     extra_calls: tuple[Call, ...]
@@ -63,37 +58,12 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @property
     def tells_when(self) -> bool:
         """Whether the trace determines when the operator could notice each event."""
-        return self.tells_what and not self.facts.blocks
-
-    @property
-    def scenario(self) -> Scenario:
-        """The scenario of the leg."""
-        return self.facts.scenario
-
-    @property
-    def began_at(self) -> float:
-        """When the leg begins, in ms of the scenario's time."""
-        return self.facts.began_at
-
-    @property
-    def observed(self) -> Leg:
-        """The trace of the leg, with all its fields."""
-        return self.facts.leg
+        return self.tells_what and not self.blocks
 
     @property
     def events(self) -> tuple[Event, ...]:
         """All events of the leg, in order."""
-        return self.facts.leg.events
-
-    @property
-    def seen(self) -> Seen:
-        """The events by their kind, each with its number: `leg.seen(Closed)`."""
-        return self.facts.seen
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """All calls, in the order of their start."""
-        return self.facts.calls
+        return self.observed.events
 
     @cached_property
     def batches(self) -> Sequence[Sequence[Call]]:
@@ -104,45 +74,29 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         return [tuple(calls) for batch, calls in shared if batch is not None]
 
     @cached_property
-    def runs(self) -> Sequence[Call]:
-        """First call of each run of the function: the calls of a batch or load share one run."""
-        return self.facts.runs
-
-    @property
-    def loads(self) -> Sequence[Load]:
-        """The calls of the function of an operator with a cache, in the order of their start."""
-        return self.facts.loads
-
-    @cached_property
     def kept(self) -> Kept:
         """Possible contents of the cache at each moment."""
-        return kept(self.facts)
+        return kept(self)
 
     @property
     def started(self) -> Sequence[Call]:
         """All calls of records, and loads for no record."""
-        return (*self.calls, *self.facts.background)
+        return (*self.calls, *self.background)
 
     @property
     def ending(self) -> Ending:
         """The end of the leg."""
-        return self.facts.leg.ending
+        return self.observed.ending
 
     @property
     def end_at(self) -> float:
         """When the leg ended, in ms."""
-        return self.facts.leg.ending.at
+        return self.observed.ending.at
 
     @property
     def ran_to_its_end(self) -> bool:
         """Whether the consumer saw the end of the stream."""
         return self.ending.how == "finished"
-
-    @property
-    def is_shielded(self) -> bool:
-        """Whether the consumer goes on waiting after the moment at which it was to leave."""
-        stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
-        return self.scenario.shields and stays
 
     @property
     def may_stop(self) -> bool:
@@ -156,17 +110,17 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @property
     def ordered(self) -> bool:
         """Whether the operator is in ordered mode."""
-        return self.facts.leg.mode == "ordered"
+        return self.observed.mode == "ordered"
 
     @property
     def key_ordered(self) -> bool:
         """Whether the operator is in key-ordered mode."""
-        return self.facts.leg.mode == "key-ordered"
+        return self.observed.mode == "key-ordered"
 
     @property
     def went_on_wrongly(self) -> bool:
         """Whether the operator was opened with an invalid argument and accepted it."""
-        if not self.facts.scenario.wrong_argument:
+        if not self.scenario.wrong_argument:
             return False
         return (self.ending.how, self.ending.error) != ("failed", InvalidConfig.__name__)
 
@@ -180,12 +134,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @property
     def capacity(self) -> int:
         """The operator's capacity in this leg."""
-        return self.facts.leg.capacity
-
-    @property
-    def most_calls(self) -> int:
-        """Largest number of calls of the function that may run at a time; a batch counts once."""
-        return self.facts.most_calls
+        return self.observed.capacity
 
     @property
     def room(self) -> int:
@@ -224,11 +173,11 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
 
     def due(self, item: Item) -> float:
         """Return when the loop notices the deadline of `item` at the latest, in ms."""
-        return self.facts.noticed(self.deadline(item))
+        return self.noticed(self.deadline(item))
 
     def outcome(self, call: Call, number: int) -> Outcome | None:
         """Return the outcome of the attempt with this 1-based number; None if it has no outcome."""
-        return outcome(self.facts, call, number)
+        return outcome(self, call, number)
 
     @property
     def records(self) -> Sequence[Item]:
@@ -334,7 +283,7 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
         It may notice that too many calls run on while its consumer does something else.
         """
         knows = self.scenario.form == "callback" or self.ending.how == "finished"
-        overloaded = NEVER if knows else may_be_overloaded_at(self.facts)
+        overloaded = NEVER if knows else may_be_overloaded_at(self)
         is_told = any(rest.waiting and rest.at > overloaded for rest in self.rests)
         refused = (item.at for item in self.records if self._may_be_refused(item))
         return min(self.over_at, *refused, NEVER if is_told else overloaded)
@@ -376,13 +325,13 @@ class LegHistory(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def lost(self) -> frozenset[int]:
         """Places of records that were never called although a later record was."""
-        return lost(self.facts, self.items)
+        return lost(self, self.items)
 
     @cached_property
     def rests(self) -> tuple[Rest, ...]:
         """The moments at which the clock moved."""
         stopped_at = min(self.fail_at, self.interrupted_at)
-        return rests(self.facts, self.items, self.snapshots, stopped_at)
+        return rests(self, self.items, self.snapshots, stopped_at)
 
     @cached_property
     def _answers(self) -> dict[Callable[["LegHistory"], Any], Any]:

@@ -1,26 +1,276 @@
-"""From a trace to its judgement: the history of each leg, and the judgement of each check.
+"""Checks, and the judgement of a trace: the history of each leg, and the finding of each check.
 
-This is the only module that calls checks.
+A check is a pure function from a history to its findings. This is the only module that calls
+checks. Between the two stand questions about a leg that checks of several areas share.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, repeat
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, force_setattr
 
 from asyncwait.conformance.judging._calls import Course, link_calls, overloaded_at
-from asyncwait.conformance.judging._check import Check, Judgement, Violation
-from asyncwait.conformance.judging._decide import UNDECIDED, Decision, decide
+from asyncwait.conformance.judging._decide import UNDECIDED, Decision, decide, refused
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Link, link_outputs
-from asyncwait.conformance.judging._observe import NEVER, Input, Item, Output, Took
+from asyncwait.conformance.judging._observe import NEVER, Call, Input, Item, Output, Took
 from asyncwait.conformance.judging._read import read_leg
-from asyncwait.conformance.judging._refused import refused
-from asyncwait.spec.scenario import Leg, Scenario, Trace
+from asyncwait.spec import Record
+from asyncwait.spec.scenario import PLANNED_ERRORS, FailureAsked, Leg, Scenario, Trace, identity
+
+LONGEST = 1_000
+"""Largest number of characters in the text of a violation."""
+
+
+class Violation(Struct, frozen=True):
+    """One place where a rule is broken.
+
+    Args:
+        at: ms since the leg began.
+    """
+
+    text: str
+    at: float
+    leg: int = 0
+
+    def __post_init__(self) -> None:
+        # The text may quote a foreign program, at any length.
+        if len(self.text) > LONGEST:
+            force_setattr(self, "text", f"{self.text[:LONGEST]}...")
+
+
+class Judgement(Struct, frozen=True):
+    """Result of one check on one trace.
+
+    Args:
+        applied: number of places where the rule applied.
+        error: why the check itself failed on this trace; empty if it judged.
+    """
+
+    applied: int = 0
+    violations: tuple[Violation, ...] = ()
+    error: str = ""
+
+
+_NOTHING = Judgement()
+"""Result of most checks: most rules don't apply to most traces."""
+
+Finding: TypeAlias = tuple[str, float] | None
+"""One place where a rule applied: None where it held, else what is wrong and when."""
+
+LegCheck: TypeAlias = Callable[[LegHistory], Iterator[Finding]]
+WholeCheck: TypeAlias = Callable[[History], Judgement]
+
+
+class Check(Struct, frozen=True):
+    """Check of one rule: a function of a history, without side effects."""
+
+    rule: str
+    function: WholeCheck
+
+    def __call__(self, history: History) -> Judgement:
+        """Judge `history`."""
+        return self.function(history)
+
+
+def leg_check(
+    rule: str, *, needs_times: bool = True, judges_wrong_arguments: bool = False
+) -> Callable[[LegCheck], Check]:
+    """Make a check of a function that judges one leg at a time.
+
+    Args:
+        rule: id of the rule.
+        needs_times: the check abstains if the loop was blocked: then the trace does not determine
+            when the operator could notice an event. Each check abstains if decisions are open.
+        judges_wrong_arguments: the check judges legs whose wrong argument was accepted.
+    """
+
+    def make(function: LegCheck) -> Check:
+        def judge_legs(history: History) -> Judgement:
+            applied, violations = 0, []
+            for number, leg in enumerate(history.legs):
+                is_told = leg.tells_when if needs_times else leg.tells_what
+                if not is_told or (leg.went_on_wrongly and not judges_wrong_arguments):
+                    continue
+                for finding in function(leg):
+                    applied += 1
+                    if finding is not None:
+                        violations.append(Violation(*finding, leg=number))
+            return Judgement(applied, tuple(violations)) if applied else _NOTHING
+
+        return Check(rule, judge_legs)
+
+    return make
+
+
+def check(rule: str) -> Callable[[WholeCheck], Check]:
+    """Make a check of a function that judges a whole trace; see `leg_check`."""
+    return lambda function: Check(rule, function)
+
+
+def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
+    """Judge that the leg fails with the error `name` if this error decided a record first."""
+    blamed = first_failures(leg)
+    ending = leg.ending
+    if not blamed or any(item.wrong != name for item in blamed):
+        return
+    if ending.how == "finished":
+        yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
+    if ending.how != "failed":
+        return
+    if ending.error != name:
+        yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at
+    elif set(blamed).isdisjoint(leg.named):
+        yield (
+            f"expected the record {blamed[0].element} in the error, got {ending.record}",
+            ending.at,
+        )
+    else:
+        yield None
+
+
+def first_failures(leg: LegHistory) -> list[Item]:
+    """Return the records that failed first; several if they failed in one instant.
+
+    The list is empty if the consumer had left: then the leg fails by closing, and no earlier
+    failure comes out.
+    """
+    if leg.ending.how == "failed" and leg.left_at < NEVER:
+        return []
+    return [item for item in leg.records if item.wrong and item.decided_at <= leg.fail_at]
+
+
+def item_of(leg: LegHistory, call: Call) -> Item | None:
+    """Return the record of a call."""
+    number = call.record
+    return None if number is None or number >= len(leg.records) else leg.records[number]
+
+
+def lost_failure(
+    leg: LegHistory, item: Item, call: Call, what: str, asked: Container[Item]
+) -> Finding:
+    """Return how the failure of a call that several records share was lost for `item`."""
+    if item.last is not call or leg.ending.how in {"failed", "left", "crashed", "interrupted"}:
+        return None
+    is_lost = bool(item.wrong) or (item.failure != "" and item not in asked)
+    if leg.ending.how in {"hung", "livelock"} and (item.decided_at == NEVER or is_lost):
+        return f"the {what} of {item} failed, and nothing became of that", call.ended_at
+    if leg.ran_to_its_end and is_lost:
+        return f"the {what} of {item} failed, and that was lost", call.ended_at
+    return None
+
+
+def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:
+    """Return the first request to the failure handler about each record."""
+    found: dict[Item, FailureAsked] = {}
+    for _, event in leg.seen(FailureAsked):
+        number = leg.numbers.of(event, identity(event.value))
+        if number is not None and number < len(leg.records):
+            found.setdefault(leg.records[number], event)
+    return found
+
+
+_NAMED = frozenset(PLANNED_ERRORS["raise"]) - {""}
+"""Errors that plans name by their class; all other errors are the harness's own."""
+
+
+def causes_of(item: Item, failure: str, cause: str) -> set[str]:
+    """Return the class names that the cause of a record's failure may have; empty for any.
+
+    The set contains "" if the failure may have no cause.
+    """
+    if cause:
+        return {cause}
+    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 defines the cause.
+        is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
+        return {"", "TimeoutError"} if is_first else set()
+    if failure != "CallFailed" or item.last is None:
+        return set()
+    error = item.last.step.error
+    if item.timed_out or error not in _NAMED:
+        return {"Planned"}
+    # Python itself raises RuntimeError for a StopIteration that leaves a coroutine.
+    return {error, "RuntimeError"} if error == "StopIteration" else {error}
+
+
+def either(names: Iterable[str]) -> str:
+    """Join names of errors for a sentence; "" stands for no error."""
+    return " or ".join(sorted(name or "none" for name in names))
+
+
+class FirstBehind:
+    """Finds when the first element that was read behind some place came out."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        began = [item.first_seq if item.given else NEVER for item in items]
+        self._places = [item.pos for item in items]
+        self._earliest = [*accumulate(reversed([*began, NEVER]), min)][::-1]
+
+    def __call__(self, pos: int) -> float:
+        """Return the number of the first event with which an element behind `pos` came out."""
+        return self._earliest[bisect_right(self._places, pos)]
+
+
+def first_stray(leg: LegHistory, values: Iterable[Any], *, after: int = -1) -> Output | None:
+    """Return the first record that came out with one of `values` though no record gave it."""
+    found: list[Output] = []
+    for value in values:
+        strays = leg.strays.get(identity(value), ())
+        number = bisect_right(strays, after, key=lambda stray: stray.seq)
+        found += strays[number : number + 1]
+    return min(found, key=lambda stray: stray.seq, default=None)
+
+
+def untimely_request(leg: LegHistory, item: Item, *, after: float, before: float) -> float | None:
+    """Return when the handler was asked for the value of `item` though no such record was due.
+
+    Args:
+        leg: the leg of `item`.
+        item: a record.
+        after: ms; only later requests count.
+        before: ms; only earlier requests count.
+    """
+    assert isinstance(item.element, Record)
+    asked = leg.untimely_at.get(identity(item.element.value), ())
+    number = bisect_right(asked, after)
+    return asked[number] if number < len(asked) and asked[number] < before else None
+
+
+def blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
+    """Return the records whose timeout the error may mean; empty if several timed out."""
+    if leg.ending.error != "CallTimedOut":
+        return frozenset()
+    timed_out = frozenset(item for item in leg.named if item.timed_out)
+    if not timed_out:
+        return leg.named
+    return timed_out if len(timed_out) == 1 else frozenset()
+
+
+def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float | None:
+    """Return when `item` was decided by time before its deadline; None if it was not."""
+    undecided_until = min(leg.deadline(item), item.decided_at)
+    early = untimely_request(leg, item, after=item.at, before=undecided_until)
+    if early is None and item in blamed and leg.end_at < leg.deadline(item):
+        return leg.end_at
+    return early
+
+
+def held_back(leg: LegHistory) -> Iterator[Finding]:
+    """Find a decided record that could come out while the consumer waits, and does not."""
+    for rest in leg.rests:
+        if rest.waiting and not rest.failed:
+            held = rest.emittable
+            if held is not None and held.is_record:
+                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
+                return
+    for item in leg.records:
+        if item.given:
+            yield None
 
 
 def history_of(scenario: Scenario, trace: Trace) -> History:
@@ -44,15 +294,16 @@ def _leg(scenario: Scenario, leg: Leg, began_at: float) -> LegHistory:
         for each in facts.inputs
     )
     outputs = tuple(map(partial(_output, items), facts.took, links))
-    return LegHistory(
-        facts,
+    fields: tuple[Any, ...] = (
+        *astuple(facts),
         items,
         outputs,
         calls.extra,
         decided.untimely,
         overloaded_at(facts),
-        tells_what=not decided.are_open,
+        not decided.are_open,
     )
+    return LegHistory(*fields)
 
 
 def _item(given: Input, course: Course | None, decision: Decision, took: Sequence[Took]) -> Item:

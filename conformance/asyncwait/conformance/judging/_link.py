@@ -50,13 +50,13 @@ class Candidate(NamedTuple):
         results = tuple(map(identity, decision.results or ()))
         seq = decision.decided_seq
         if seq < 0 and results:  # The deadline decided it, without a request to a handler.
-            seq = bisect_left(facts.leg.events, decision.decided_at, key=attrgetter("at")) - 1
+            seq = bisect_left(facts.observed.events, decision.decided_at, key=attrgetter("at")) - 1
         return cls(pos, seq, results)
 
 
 def turns(facts: Facts) -> Callable[[Candidate], int]:
     """Return a function that gives a candidate's turn: place in ordered mode, else segment."""
-    if facts.leg.mode == "ordered":
+    if facts.observed.mode == "ordered":
         return lambda each: each.pos
     fences = [given.pos for given in facts.inputs if given.is_fence]
     return lambda each: bisect_left(fences, each.pos)

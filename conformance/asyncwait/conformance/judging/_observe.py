@@ -11,6 +11,7 @@ dicts differ if their keys have different orders. So the judge never compares va
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -338,11 +339,14 @@ class Took(Struct, frozen=True, eq=False):
     seq: int
 
 
-class Facts(Struct, frozen=True, eq=False):
+class Facts(Struct, frozen=True, eq=False, dict=True):
     """The facts of one leg, sorted by their subject.
 
     Args:
+        observed: the trace of the leg, with all its fields.
         began_at: ms of the scenario's time at which the leg begins.
+        seen: the events by their kind, each with its number: `leg.seen(Closed)`.
+        calls: the calls of records, in the order of their start.
         took: the elements that the consumer took, in order.
         blocks: begin and end of each block of the loop, in ms.
         despite: the first request to the failure handler about each record, by its number.
@@ -351,7 +355,7 @@ class Facts(Struct, frozen=True, eq=False):
     """
 
     scenario: Scenario
-    leg: Leg
+    observed: Leg
     began_at: float
     seen: Seen
     inputs: tuple[Input, ...]
@@ -360,15 +364,17 @@ class Facts(Struct, frozen=True, eq=False):
     blocks: tuple[tuple[float, float], ...]
     numbers: "Numbers"
     despite: Mapping[int, tuple[int, FailureAsked]]
-    loads: tuple[Load, ...] = ()
-    background: tuple[Call, ...] = ()
+    loads: tuple[Load, ...]
+    background: tuple[Call, ...]
 
     @property
     def most_calls(self) -> int:
         """Largest number of calls of the function that may run at a time; a batch counts once."""
-        return self.leg.capacity if self.scenario.batch is None else self.scenario.batch.in_flight
+        return (
+            self.observed.capacity if self.scenario.batch is None else self.scenario.batch.in_flight
+        )
 
-    @property
+    @cached_property
     def runs(self) -> Sequence[Call]:
         """First call of each run of the function: the calls of a batch or load share one run."""
         if self.loads:

@@ -5,9 +5,8 @@ from functools import cached_property
 
 import msgspec
 
-from asyncwait.conformance._words import counted
-from asyncwait.conformance.judging._loads import is_ahead_of_time, steps_of_loads
 from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
+from asyncwait.conformance.judging._read import is_ahead_of_time, steps_of_loads
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallCancelled,
@@ -37,6 +36,7 @@ from asyncwait.spec.scenario import (
     next_leg,
 )
 from asyncwait.spec.snapshots import SnapshotError
+from asyncwait.spec.texts import counted
 
 _HOW = {"reply": "returned", "raise": "raised", "misreturn": "misreturned", "never": "returned"}
 """End of a call by its step; a "never" returns only after it swallowed its cancellation."""

@@ -110,9 +110,9 @@ class Moments:
 
 
 def _moments(facts: Facts) -> Iterator[Moment]:
-    events, end_at = facts.leg.events, facts.leg.ending.at
+    events, end_at = facts.observed.events, facts.observed.ending.at
     waiting = False
-    over_at = end_at if facts.leg.ending.how in _OVER else NEVER
+    over_at = end_at if facts.observed.ending.how in _OVER else NEVER
     times = chain((event.at for event in islice(events, 1, None)), [end_at])
     for seq, (event, then) in enumerate(zip(events, times, strict=False)):
         kind = type(event)
@@ -147,7 +147,7 @@ def stays(facts: Facts, items: Sequence[Item], moments: Moments) -> Iterator[Sta
     An element without results goes when it is decided and its turn has come: in ordered mode when
     nothing stands before it, else when no fence and no record with its key does.
     """
-    turn, mode = 0, facts.leg.mode
+    turn, mode = 0, facts.observed.mode
     lines: dict[Hashable, tuple[int, int]] = {}
     for item in items:
         if item.is_stored:
@@ -279,7 +279,7 @@ def rests(
     moments = Moments(facts)
     there = tuple(stays(facts, items, moments))
     are_lost = lost(facts, items)
-    if facts.leg.ending.how == "finished":  # A record that was never called did not wait.
+    if facts.observed.ending.how == "finished":  # A record that was never called did not wait.
         are_lost |= {item.pos for item in items if item.is_record and item.call is None}
     present = _present(facts, there, moments, are_lost)
     answers: _Answers = {
@@ -306,9 +306,9 @@ def lost(facts: Facts, items: Sequence[Item]) -> frozenset[int]:
     not come to its end they count, because such a record may be the reason.
     """
     waits_otherwise = facts.scenario.batch is not None or facts.scenario.limits
-    if facts.leg.ending.how not in _LOSES or waits_otherwise:
+    if facts.observed.ending.how not in _LOSES or waits_otherwise:
         return frozenset()
-    by_key = facts.leg.mode == "key-ordered"
+    by_key = facts.observed.mode == "key-ordered"
     called: set[Any] = set()
     found = []
     for item in reversed(items):
@@ -330,7 +330,7 @@ def _present(
     wait = [s for s in records if s.item.pos not in are_lost]
     uncalled = [((max(s.since, s.is_free), min(s.called, s.until)), s.item) for s in wait]
     called = counted((max(s.since, s.called), s.until) for s in records)
-    silent = [s for s in records if s.item.results == () and facts.leg.mode != "ordered"]
+    silent = [s for s in records if s.item.results == () and facts.observed.mode != "ordered"]
     gone = counted((max(s.since, s.called, s.decided), s.until) for s in silent)
     fences = counted((s.since, s.until) for s in there if s.item.is_fence)
     undecided = counted((max(s.since, s.called), min(s.decided, s.until)) for s in records)
@@ -357,8 +357,8 @@ def _present(
 def _room(
     facts: Facts, there: Sequence[Stay], first_uncalled: Sequence[Item | None], slots: list[Slots]
 ) -> _Answers:
-    capacity, free = facts.leg.capacity, facts.scenario.max_held or 0
-    is_keyed, limits = facts.leg.mode == "key-ordered", facts.scenario.limits
+    capacity, free = facts.observed.capacity, facts.scenario.max_held or 0
+    is_keyed, limits = facts.observed.mode == "key-ordered", facts.scenario.limits
     if is_keyed or facts.scenario.batch is not None or limits:
         found = [*waiting(there, first_uncalled, slots, capacity, free)]
         return {
@@ -387,7 +387,7 @@ def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterato
     for head, fence, item in zip(heads, fences, ready, strict=True):
         if head is None or head is fence or head is item:
             yield head
-        elif item is None or facts.leg.mode == "ordered":
+        elif item is None or facts.observed.mode == "ordered":
             yield None
         else:
             yield item if fence is None or item.pos < fence.pos else None
@@ -396,7 +396,7 @@ def _emittable(facts: Facts, there: Sequence[Stay], moments: Moments) -> Iterato
 def _source(facts: Facts, items: Sequence[Item], moments: Moments) -> _Answers:
     seqs = [item.seq for item in items]
     known = [bisect_right(seqs, moment.seq) for moment in moments.all]
-    read_before = facts.leg.first_index - bisect_right(seqs, -1)
+    read_before = facts.observed.first_index - bisect_right(seqs, -1)
     inputs, began_at = facts.scenario.inputs, facts.began_at
     ends_at = facts.scenario.source_ends_at - began_at
     due, over = [], []

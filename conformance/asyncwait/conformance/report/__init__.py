@@ -1,6 +1,10 @@
 """Reports: the findings of a verification, as data, for people, and in forms for other tools."""
 
-from asyncwait.conformance.report._json_lines import read_lines, report_to_lines, write_lines
+from asyncwait.conformance.report._json_lines import (
+    file_bytes,
+    read_lines,
+    report_to_lines,
+)
 from asyncwait.conformance.report._model import (
     NOT_THERE,
     Evidence,
@@ -29,9 +33,9 @@ from asyncwait.conformance.report._terminal import (
     failure_lines,
     print_report,
     rule_lines,
+    say,
 )
-from asyncwait.conformance.report._timeline import HEAD, draw, event_line
-from asyncwait.conformance.report._words import (
+from asyncwait.conformance.report._text import (
     also_lines,
     besides,
     besides_lines,
@@ -52,7 +56,6 @@ from asyncwait.spec.exports import claim_exports
 
 __all__ = [
     "FORMS",
-    "HEAD",
     "NOT_THERE",
     "STYLES",
     "Evidence",
@@ -76,11 +79,10 @@ __all__ = [
     "changes",
     "clear_folder",
     "count_of",
-    "draw",
     "entry_lines",
-    "event_line",
     "excerpt",
     "failure_lines",
+    "file_bytes",
     "header_of",
     "merged",
     "now",
@@ -92,9 +94,9 @@ __all__ = [
     "report_to_lines",
     "result_lines",
     "rule_lines",
+    "say",
     "timeline_lines",
     "titles",
-    "write_lines",
     "write_report",
 ]
 

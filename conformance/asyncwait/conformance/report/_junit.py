@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
 from asyncwait.conformance.report._model import Report, Result, Run, titles
-from asyncwait.conformance.report._words import result_lines
+from asyncwait.conformance.report._text import result_lines
 from asyncwait.conformance.verdict import Status
 from asyncwait.spec.texts import joined, one_line
 

@@ -9,17 +9,16 @@ from html import escape
 
 import msgspec
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.report._model import Report, Result, Run, changes, count_of, titles
-from asyncwait.conformance.report._words import (
+from asyncwait.conformance.report._text import (
     also_lines,
     besides_lines,
     change_lines,
     evidence_lines,
-    rule_text_lines,
+    finding_lines,
 )
 from asyncwait.conformance.verdict import Word, passed_of
-from asyncwait.spec.texts import lines_of, one_line
+from asyncwait.spec.texts import counted, lines_of, one_line
 
 _SPECIAL = re.compile(r"[\\`*_~\[\]<>&|#$@]|:(?=//)|(?<=www)\.|^[-+=]")
 _NUMBER = re.compile(r"^(\d+)([.)])(?= )")
@@ -162,8 +161,8 @@ def _failure(report: Report, run: Run, result: Result) -> Iterator[str]:
     rule = report.by_rule[result.rule]
     yield f"### {plain(rule.id)} {plain(rule.title)}"
     yield ""
-    for line in rule_text_lines(rule):
-        yield with_code(f"{line[:1].upper()}{line[1:]}")
+    for line in [*finding_lines(rule, result.status)][1:]:
+        yield with_code(f"{line[2:3].upper()}{line[3:]}")
         yield ""
     if result.note:
         yield f"{result.status}: {plain(result.note)}"

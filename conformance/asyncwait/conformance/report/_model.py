@@ -22,12 +22,11 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import EXIT_CODES, Status, Word, worst
 from asyncwait.spec.rules import Level, rules
 from asyncwait.spec.scenario import Scenario, Trace
-from asyncwait.spec.texts import name_of, one_line
+from asyncwait.spec.texts import counted, name_of, one_line
 
 FORMAT = 1
 """Format of the file; a newer version that writes a file differently has a higher number."""
@@ -197,7 +196,6 @@ class RunFooter(Struct, frozen=True, tag="verdict"):
     errors_left_out: Number = 0
     stopped: str = ""
     self_reported: bool = False
-    seems: tuple[str, ...] = ()
     known: Number = 0
     stale: dict[str, str] = {}
     expired: dict[str, str] = {}

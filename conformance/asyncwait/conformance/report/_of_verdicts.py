@@ -8,8 +8,6 @@ from types import MappingProxyType
 
 import msgspec
 
-from asyncwait.conformance._words import counted
-from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.report._json_lines import readable, size_of
 from asyncwait.conformance.report._model import (
     FORMAT,
@@ -23,12 +21,11 @@ from asyncwait.conformance.report._model import (
     RunFooter,
     RunHeader,
 )
-from asyncwait.conformance.report._timeline import draw
-from asyncwait.conformance.report._words import again_anywhere, again_here, besides, excerpt
+from asyncwait.conformance.report._text import again_anywhere, again_here, run_lines
 from asyncwait.conformance.verdict import EXIT_CODES, Failure, RuleResult, Status, Verdict
 from asyncwait.spec.rules import Rule, areas, rules, spec_version
 from asyncwait.spec.scenario import profiles_of
-from asyncwait.spec.texts import shortened
+from asyncwait.spec.texts import counted, shortened
 
 MOST_OF_ONE = 60_000
 """Longest scenario with its trace, in bytes; a longer one is drawn in words."""
@@ -149,16 +146,11 @@ def _in_words(played: Played, failure: Failure, size: int) -> Played:
         scenario=None,
         trace=None,
         anywhere="",
-        drawn=tuple(drawn_lines(failure)),
+        drawn=tuple(
+            run_lines(failure.case.scenario, failure.trace, failure.violation, is_adapted=False)
+        ),
         left_out=f"scenario and trace: {counted(events, 'event')}, {counted(size, 'byte')}",
     )
-
-
-def drawn_lines(failure: Failure) -> Iterator[str]:
-    """Yield scenario and timeline of a failure, as much as a person reads."""
-    yield from excerpt(describe_scenario(failure.case.scenario))
-    yield from excerpt(draw(failure.case.scenario, failure.trace, failure.violation))
-    yield from besides(failure.trace)
 
 
 def _run_of(verdict: Verdict, created: str, evidence: _Collected) -> Run:
@@ -228,7 +220,6 @@ def _footer(verdict: Verdict) -> RunFooter:
         max(len(verdict.errors) - ERRORS, 0),
         verdict.stopped,
         verdict.self_reported,
-        tuple(map(str, verdict.seems)),
         verdict.known,
         dict(verdict.stale),
         {rule: str(day) for rule, day in verdict.expired.items()},

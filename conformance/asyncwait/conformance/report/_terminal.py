@@ -7,29 +7,42 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+import click
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from asyncwait.conformance._guard import say
-from asyncwait.conformance._words import counted
-from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.mailbox import notation_of, trace_lines
-from asyncwait.conformance.report._timeline import draw
-from asyncwait.conformance.report._words import (
-    ADAPTED,
+from asyncwait.conformance.report._text import (
     again_lines,
     also_line,
-    besides,
     excerpt,
+    finding_lines,
     hint,
     printed,
-    rule_text_lines,
+    run_lines,
 )
 from asyncwait.conformance.verdict import Failure, RuleResult, Status, Verdict, Word, passed_of
 from asyncwait.spec.mailbox.program import MailboxTrace
 from asyncwait.spec.rules import areas
-from asyncwait.spec.texts import name_of
+from asyncwait.spec.texts import counted, lines_of, name_of
+
+
+def say(line: str, out: Console | None = None, *, style: str = "", err: bool = False) -> None:
+    """Print a line of ours.
+
+    Args:
+        line: a text that begins with words of ours.
+        out: prints the line; None for standard output, or standard error.
+        style: of rich.
+        err: use standard error.
+    """
+    for each in lines_of(line):
+        if out is None:
+            click.echo(each, err=err)
+        else:
+            out.print(Text(each, style=style), soft_wrap=True)
+
 
 SHOWN = 5
 """Causes whose failures are drawn; each other cause has a line."""
@@ -95,17 +108,12 @@ def _rule(
     if not result.failures:
         yield f"{rule.id} {rule.title}: {result.status}: {result.note}"
         return
-    yield f"{rule.id} {rule.title}: {result.status} in {counted(result.broken, 'scenario')}"
-    for line in rule_text_lines(rule):
-        yield f"  {line}"
-    if result.is_advisory:
-        yield f"  since {rule.since}: newer than what the backend claims, so it does not decide"
-    if result.note:
-        yield f"  note: {result.note}"
-    for line in _drawn(backend, result.failures[0], kept):
-        yield f"  {line}".rstrip()
-    if explained := ", ".join(explains):
-        yield f"  broken only where {rule.id}, or a rule above it, is broken too: {explained}"
+    newer = f"since {rule.since}: newer than what the backend claims, so it does not decide"
+    notes = [newer] * result.is_advisory + [f"note: {result.note}"] * bool(result.note)
+    drawn = _drawn(backend, result.failures[0], kept)
+    yield from finding_lines(
+        rule, result.status, broken=result.broken, notes=notes, drawn=drawn, explains=[*explains]
+    )
     yield ""
 
 
@@ -118,11 +126,8 @@ def _drawn(backend: str, failure: Failure, kept: AbstractSet[str]) -> Iterator[s
         yield from printed(trace.output)
         return
     yield f"{case.label}: {found.text} (at {found.at:g} ms)"
-    if case.scenario != case.planned:
-        yield ADAPTED
-    yield from excerpt(describe_scenario(case.scenario))
-    yield from excerpt(draw(case.scenario, trace, found))
-    yield from besides(trace)
+    is_adapted = case.scenario != case.planned
+    yield from run_lines(case.scenario, trace, found, is_adapted=is_adapted)
     yield from again_lines(backend, case, kept)
 
 

@@ -14,7 +14,7 @@ from asyncwait.spec import InvalidConfig
 
 def _html(report: Report) -> bytes:
     # Templates take a while to load, and most commands write no page.
-    from asyncwait.conformance.report.page import html_of
+    from asyncwait.conformance.report._page import html_of
 
     return _encoded(html_of(report))
 

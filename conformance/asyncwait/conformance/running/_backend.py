@@ -1,7 +1,8 @@
 """Backends as the suite sees them: capabilities, missing ones, and scenarios without those."""
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from msgspec import Struct
@@ -222,3 +223,23 @@ def require_trio() -> None:
         importlib.import_module("trio")
     except ImportError:
         raise MissingExtra("trio", "trio") from None
+
+
+_NEEDED = frozenset({"click", "rich"})
+"""Packages that the suite needs beyond the harness."""
+
+
+@contextmanager
+def importing_the_suite() -> Generator[None]:
+    """Turn a failing import of a needed package into the error that names the extra.
+
+    Raises:
+        MissingExtra: click or rich is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        top = (error.name or "").partition(".")[0]
+        if top not in _NEEDED:
+            raise
+        raise MissingExtra(top, "conformance") from None

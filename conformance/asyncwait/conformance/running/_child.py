@@ -34,7 +34,7 @@ from asyncwait.conformance.running._names import (
 )
 from asyncwait.conformance.running._process import MARK, mark_of
 from asyncwait.conformance.running._speech import Asked, Hello, Listed, Refused, Told
-from asyncwait.spec import AsyncWaitError, Element, InvalidConfig, OperatorError, Record
+from asyncwait.spec import AsyncWaitError, InvalidConfig, OperatorError, Record
 from asyncwait.spec.mailbox.program import MailboxTrace
 from asyncwait.spec.scenario import Capability, Plan, Scenario, Step, Timed, Trace
 
@@ -46,7 +46,7 @@ _PLAIN = Scenario(inputs=(Timed(0, Record("a")),), plans=(Plan("a", (Step(result
 def probe(backend: StreamBackend) -> None:
     """Open an operator, take an element, and leave.
 
-    The judged scenarios report any mistake on the way, except if the opened object is no operator.
+    The judged scenarios report any mistake on the way, except if no operator is opened at all.
 
     Raises:
         InvalidConfig: it is no operator; the message says what was expected.
@@ -58,8 +58,7 @@ def probe(backend: StreamBackend) -> None:
         opened = backend.open_operator(*arguments)
         if inspect.isawaitable(opened) or not _can(opened, "__aenter__", "__aexit__"):
             wrong.append(f"open_operator returned {shown(opened)}, expected {_CONTEXT}")
-            return opened
-        return _Watched(opened, backend.capabilities, wrong)
+        return opened
 
     virtual = Capability.VIRTUAL_TIME in backend.capabilities
     scenario = adapted(_PLAIN, backend.capabilities)
@@ -86,42 +85,6 @@ def _require_arguments(open_operator: Any) -> None:
 
 def _can(what: object, *names: str) -> bool:
     return all(callable(getattr(what, name, None)) for name in names)
-
-
-class _Watched:
-    """An operator with checks where it is used."""
-
-    def __init__(self, opened: Any, capabilities: frozenset[Capability], wrong: list[str]) -> None:
-        self._opened = opened
-        self._needs = ["__anext__"]
-        if Capability.STATISTICS in capabilities:
-            self._needs.append("statistics")
-        self._wrong = wrong
-        self._results: Any = None
-
-    async def __aenter__(self) -> Any:
-        self._results = await self._opened.__aenter__()
-        lacking = [name for name in self._needs if not _can(self._results, name)]
-        if lacking:
-            self._wrong.append(
-                f"entering what open_operator returned gave {shown(self._results)}, expected an "
-                f"async iterator of elements with {' and '.join(f'{each}()' for each in lacking)}"
-            )
-        return self
-
-    async def __aexit__(self, *raised: object) -> Any:
-        return await self._opened.__aexit__(*raised)
-
-    async def __anext__(self) -> Any:
-        given = await self._results.__anext__()
-        if isinstance(given, Sequence) and given and all(isinstance(e, Element) for e in given):
-            self._wrong.append(
-                f"a read gave {shown(given)}, expected one element: give them one after the other"
-            )
-        return given
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._results, name)
 
 
 LIST = "--list"

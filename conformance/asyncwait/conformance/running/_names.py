@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from msgspec import Struct
 
-from asyncwait.conformance._words import nearest
 from asyncwait.conformance.expected_failures import GivenFailures, expected_failures_of
 from asyncwait.conformance.harness import line_of
 from asyncwait.conformance.running._backend import Backend, require_capabilities
@@ -18,6 +17,7 @@ from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.mailbox import OpenProcessor
 from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
 from asyncwait.spec.scenario import Capability
+from asyncwait.spec.texts import nearest
 from asyncwait.toolkit import running_loop
 
 

@@ -15,10 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from asyncwait.conformance._words import counted
 from asyncwait.spec.checks import require_posix
 from asyncwait.spec.scenario import LIMITS
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.texts import counted, one_line
 
 MARK = "ASYNCWAIT_CHILD"
 """Environment variable of all processes that the suite starts, with a secret word for each."""

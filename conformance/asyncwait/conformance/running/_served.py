@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -27,16 +27,11 @@ from asyncwait.conformance.running._speech import (
 )
 from asyncwait.spec.checks import require_seconds
 from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
-from asyncwait.spec.scenario import Capability, Ending, Leg, Misuse, Scenario, Trace
+from asyncwait.spec.scenario import Capability, Scenario, Trace
 from asyncwait.spec.texts import shortened
 
 _LONGEST = 1_000
 """Longest description of a broken run, in characters."""
-
-MOST_TEXT = 6_000
-"""Longest text for people in a trace, in characters; the harness itself writes no longer ones."""
-
-_P = TypeVar("_P", Ending, Leg, Misuse)
 
 
 class Broken(Struct, frozen=True):
@@ -51,10 +46,9 @@ Play: TypeAlias = Callable[[Sequence[Scenario]], Iterable[Trace | Broken]]
 
 
 def checked(scenario: Scenario, trace: object) -> Trace | Broken:
-    """Return `trace` if a run of `scenario` can have given it, with its texts shortened."""
+    """Return `trace` if a run of `scenario` can have given it."""
     if not isinstance(trace, Trace):
         return Broken(f"expected a Trace, got {shown(trace)}")
-    trace = msgspec.structs.replace(trace, legs=tuple(map(_with_short_texts, trace.legs)))
     why: str | None
     for leg in trace.legs:
         if leg.ending.how == "error":
@@ -63,22 +57,7 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     why = impossible(scenario, trace)
     if why is None:
         return trace
-    before = scenario.company == "before"
-    whose = ", unless the operator before it, of the same kind, is wrong" if before else ""
-    return Broken(f"the trace is impossible{whose}: {shortened(why, _LONGEST)}", trace.output)
-
-
-def _with_short_texts(leg: Leg) -> Leg:
-    leg = _shortened(leg)
-    events = tuple(_shortened(e) if isinstance(e, Misuse) else e for e in leg.events)
-    return msgspec.structs.replace(leg, ending=_shortened(leg.ending), events=events)
-
-
-def _shortened(part: _P) -> _P:
-    texts = {name: getattr(part, name) for name in part.__struct_fields__}
-    long = {k: t for k, t in texts.items() if isinstance(t, str) and len(t) > MOST_TEXT}
-    short = {name: shortened(text, MOST_TEXT) for name, text in long.items()}
-    return msgspec.structs.replace(part, **short) if short else part
+    return Broken(f"the trace is impossible: {shortened(why, _LONGEST)}", trace.output)
 
 
 def lost(run: Trace | Broken) -> str:

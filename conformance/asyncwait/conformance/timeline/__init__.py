@@ -3,9 +3,12 @@
 from asyncwait.conformance.timeline._chart import Lane
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import PATTERNS, STYLE, draw_svg, svg_of
-from asyncwait.conformance.timeline._words import (
+from asyncwait.conformance.timeline._text import (
+    HEAD,
     MARK,
+    draw,
     ending_of,
+    event_line,
     figures,
     how_ended,
     in_batch,
@@ -15,12 +18,15 @@ from asyncwait.conformance.timeline._words import (
 from asyncwait.spec.exports import claim_exports
 
 __all__ = [
+    "HEAD",
     "MARK",
     "PATTERNS",
     "STYLE",
     "Lane",
+    "draw",
     "draw_svg",
     "ending_of",
+    "event_line",
     "figures",
     "how_ended",
     "in_batch",

@@ -9,11 +9,14 @@ elements that can't be shrunk would bury everything else.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
-from typing import Generic, Literal, TypeAlias, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
+
+from asyncwait.conformance.judging import Call
 
 LaneKind: TypeAlias = Literal["record", "signal", "stray"]
 
@@ -49,10 +52,6 @@ MarkKind: TypeAlias = Literal[
     "noted",
 ]
 
-VerticalKind: TypeAlias = Literal["watermark", "status", "marker", "snapshot", "end"]
-
-Way: TypeAlias = Literal["in", "out"]
-
 _Place = TypeVar("_Place")
 """Place of a drawn part: a point of a draft, then the number of a column."""
 
@@ -67,14 +66,12 @@ class Span(Struct, Generic[_Place], frozen=True):
             the operator does not read it, the consumer is "away" while it does not wait, and the
             loop is "blocked".
         until: the place in which it ends.
-        batch: of a "shared" call, the number of its batch; None for every other state.
     """
 
     kind: SpanKind
     since: _Place
     until: _Place
     text: str = ""
-    batch: int | None = None
 
 
 class Mark(Struct, Generic[_Place], frozen=True):
@@ -123,19 +120,6 @@ _WEIGHTS: dict[MarkKind, int] = {
 }
 
 
-class Vertical(Struct, Generic[_Place], frozen=True):
-    """An event that concerns all lanes at once.
-
-    Args:
-        way: it comes "in", or goes "out".
-    """
-
-    kind: VerticalKind
-    column: _Place
-    way: Way
-    text: str
-
-
 class Column(Struct, frozen=True):
     """One step.
 
@@ -163,7 +147,6 @@ class Chart(Struct, frozen=True):
     room: int
     columns: tuple[Column, ...]
     lanes: tuple[Lane, ...]
-    verticals: tuple[Vertical[int], ...]
     ending: str
     wrong: str = ""
     wrong_at: float = 0
@@ -172,8 +155,6 @@ class Chart(Struct, frozen=True):
 
 FIRST, AFTER, LAST = 3, 4, 2
 """Columns shown: from the beginning, behind the violation, and from the end."""
-
-_At = TypeVar("_At", Mark[int], Vertical[int])
 
 
 def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
@@ -209,11 +190,10 @@ def _with_columns(chart: Chart, shown: Sequence[int]) -> Chart:
         replace(lane, spans=_spans(lane, shown), marks=_kept(lane.marks, places))
         for lane in chart.lanes
     )
-    verticals = _kept(chart.verticals, places)
-    return replace(chart, columns=columns, lanes=lanes, verticals=verticals)
+    return replace(chart, columns=columns, lanes=lanes)
 
 
-def _kept(found: Sequence[_At], places: dict[int, int]) -> tuple[_At, ...]:
+def _kept(found: Sequence[Mark[int]], places: dict[int, int]) -> tuple[Mark[int], ...]:
     return tuple(
         replace(each, column=places[each.column]) for each in found if each.column in places
     )
@@ -255,3 +235,108 @@ def instants(columns: Sequence[Column]) -> list[tuple[int, int]]:
         else:
             found.append((number, number))
     return found
+
+
+MARKS: Mapping[MarkKind, tuple[str, str]] = {
+    "taken": ("t", "comes in"),
+    "restored": ("r", "restored"),
+    "called": ("1", "its call begins, 2: the next attempt"),
+    "returned": ("g", "gives results"),
+    "emitted": ("*", "comes out"),
+    "raised": ("!", "raised"),
+    "misreturned": ("?", "gave no collection"),
+    "cancelled": ("x", "cancelled"),
+    "deadline": ("T", "deadline"),
+    "handler": ("h", "handler asked"),
+    "nothing": ("n", "no results"),
+    "failed": ("F", "has failed for good"),
+    "ended": ("E", "end of input"),
+    "closed": ("c", "source closed"),
+    "left": ("L", "consumer leaves"),
+    "noted": ("i", "hooks, figures, misuse"),
+}
+"""Character and meaning of each kind of mark."""
+
+
+class Point(NamedTuple):
+    """Place of an event in a leg.
+
+    Args:
+        at: ms since the leg began.
+    """
+
+    order: float
+    at: float
+    row: int
+    is_output: bool = False
+
+
+@dataclass
+class DraftLane:
+    """A lane under construction."""
+
+    kind: LaneKind | Literal["track"]
+    label: str
+    row: int
+    spans: list[Span[Point | None]] = field(default_factory=list)
+    marks: list[Mark[Point]] = field(default_factory=list)
+
+    def span(self, kind: SpanKind, since: Point, until: Point | None, text: str = "") -> None:
+        """Add a span; a span until None goes on to the end of the leg."""
+        self.spans.append(Span(kind, since, until, text))
+
+    def running(self, call: Call, since: Point, until: Point | None, text: str) -> None:
+        """Add the running time of a call, which other records may share."""
+        kind: SpanKind = "running" if call.batch is None else "shared"
+        self.spans.append(Span(kind, since, until, text))
+
+    def mark(self, kind: MarkKind, point: Point, text: str, sign: str = "") -> None:
+        """Add a mark, with the usual sign if none is given."""
+        self.marks.append(Mark(kind, point, text, sign or MARKS[kind][0]))
+
+    @property
+    def points(self) -> list[Point]:
+        """All points that need a column."""
+        ends = [end for span in self.spans for end in (span.since, span.until) if end is not None]
+        return [*ends, *(mark.column for mark in self.marks)]
+
+
+class Columns:
+    """The columns of a leg."""
+
+    def __init__(self, points: Iterable[Point], moments: Iterable[float]) -> None:
+        self.ats: list[float] = []
+        self._of: dict[Point, int] = {}
+        self._last: list[Point] = []
+        for point in sorted({*points}):
+            self._place(point)
+        for moment in moments:
+            self._insert(moment)
+
+    def __getitem__(self, point: Point | None) -> int:
+        """Return the number of the column of a point; None is the end of the leg."""
+        return len(self.ats) - 1 if point is None else self._of[point]
+
+    def _place(self, point: Point) -> None:
+        if not self._last or not self._fits(point):
+            self.ats.append(point.at)
+            self._last = []
+        self._last.append(point)
+        self._of[point] = len(self.ats) - 1
+
+    def _fits(self, point: Point) -> bool:
+        if point.at != self.ats[-1]:
+            return False
+        last = self._last[-1]
+        if (last.order, last.row) == (point.order, point.row):
+            return True
+        has_output = any(each.is_output for each in self._last)
+        return point.row > last.row and not (point.is_output and has_output)
+
+    def _insert(self, moment: float) -> None:
+        number = bisect_right(self.ats, moment)
+        if number and self.ats[number - 1] == moment:
+            return
+        self.ats.insert(number, moment)
+        moved = {point: column + (column >= number) for point, column in self._of.items()}
+        self._of = moved

@@ -296,7 +296,7 @@ class Tally:
         return {rule: failure for rule, failure in broken.items() if rule in found}
 
     def _sorted(self, case: Case, broken: Mapping[str, Failure]) -> Sorted:
-        return sort_out(case.scenario, _violations(broken), self._expected, case.called)
+        return sort_out(_violations(broken), self._expected, case.called)
 
     def fail(self, case: Case, why: str) -> None:
         """Note a run without a trace to judge: harness or backend broke, not the operator."""

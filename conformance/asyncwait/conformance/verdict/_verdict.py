@@ -1,13 +1,12 @@
 """Conversion of counts to a verdict: a status for each rule, a word for the backend, a code."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from asyncwait.conformance._words import counted, runs_in_error
 from asyncwait.conformance.expected_failures import ExpectedFailure, ExpectedFailures
 from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._tally import (
@@ -21,7 +20,7 @@ from asyncwait.conformance.verdict._tally import (
 )
 from asyncwait.spec.rules import Rule, rules, version_key
 from asyncwait.spec.scenario import ALL_CAPABILITIES, PROFILES, Capability, profiles_of
-from asyncwait.spec.texts import name_of
+from asyncwait.spec.texts import counted, name_of, one_line
 
 Status: TypeAlias = Literal[
     "pass",
@@ -59,6 +58,14 @@ _VERBS = {"fail": "fails", "expected-fail": "fails as expected", "open": "is not
 """Verbs for a rule that does not decide, and does not hold."""
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
+
+
+def runs_in_error(errors: Sequence[str]) -> list[str]:
+    """Return the part of a verdict line about runs in error, with the first error."""
+    if not errors:
+        return []
+    first = one_line(errors[0].strip().partition("\n")[0])
+    return [f"{counted(len(errors), 'run in error', 'runs in error')}: {first}"]
 
 
 def passed_of(statuses: Iterable[str]) -> str:
@@ -118,8 +125,6 @@ class Verdict(Struct, frozen=True):
         seconds: duration of the verification.
         stopped: why not everything was played; empty if everything was.
         spec: the version of the specification that the backend claims; empty for the newest.
-        seems: profiles that the backend does not declare, and seems to have.
-        lacks: capabilities that it declares, and seems to lack.
         spared: number of scenarios left out, because they can't convict by the selected rules.
     """
 
@@ -135,8 +140,6 @@ class Verdict(Struct, frozen=True):
     causes: tuple[Cause, ...] = ()
     self_reported: bool = False
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
-    seems: tuple[Capability, ...] = ()
-    lacks: tuple[Capability, ...] = ()
     known: int = 0
     stale: Mapping[str, str] = {}
     expired: Mapping[str, date] = {}
@@ -214,7 +217,7 @@ class Verdict(Struct, frozen=True):
         part = f" as to {', '.join(only)}" if is_part else ""
         planned = counted(self.planned, "scenario")
         played = "" if self.is_whole else f" after {self.scenarios:,} of {planned}"
-        told = f"({', '.join(parts)}){self._newer}{self._hint}"
+        told = f"({', '.join(parts)}){self._newer}"
         return f"{name_of(self.backend)}: {self.claim}{part}{played} {told}"
 
     @property
@@ -260,15 +263,6 @@ class Verdict(Struct, frozen=True):
         ]
         newest = max((result.rule.since for result in self.newer), key=version_key)
         return f"{said} {'; '.join(parts) or f'keeps all: claim {newest}'}"
-
-    @property
-    def _hint(self) -> str:
-        names = self.lacks or self.seems
-        if not names:
-            return ""
-        it = "it" if len(names) == 1 else "them"
-        verb, where = ("lack", f"name {it} in `lacks`") if self.lacks else ("have", f"declare {it}")
-        return f"; it seems to {verb} {', '.join(names)}: {where}"
 
 
 def conclude(

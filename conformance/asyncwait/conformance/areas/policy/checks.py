@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import (
     NEVER,
     Finding,
@@ -17,6 +16,7 @@ from asyncwait.conformance.judging import (
 )
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
+from asyncwait.spec.texts import counted
 
 _Request: TypeAlias = tuple[int, FailureAsked]
 
@@ -24,7 +24,7 @@ _Request: TypeAlias = tuple[int, FailureAsked]
 def _requests(leg: LegHistory) -> Mapping[Item, Sequence[_Request]]:
     requests: dict[Item, list[_Request]] = defaultdict(list)
     for seq, event in leg.seen(FailureAsked):
-        number = leg.facts.numbers.of(event, identity(event.value))
+        number = leg.numbers.of(event, identity(event.value))
         if number is not None and number < len(leg.records):
             requests[leg.records[number]].append((seq, event))
     return requests
@@ -183,7 +183,7 @@ def the_timeout_handler_comes_first(leg: LegHistory) -> Iterator[Finding]:
 def _asked_at_deadlines(leg: LegHistory) -> Iterator[tuple[int, int | None]]:
     """Yield the number of each request to the timeout handler, and the number of its record."""
     for seq, event in leg.seen(HandlerAsked):
-        yield seq, leg.facts.numbers.of(event, identity(event.value))
+        yield seq, leg.numbers.of(event, identity(event.value))
 
 
 @leg_check("POLICY-9")

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.areas.retry._repetitions import (
     Repetition,
     Waits,
@@ -24,6 +23,7 @@ from asyncwait.conformance.judging import (
     leg_check,
 )
 from asyncwait.spec.scenario import FailureAsked, Misuse, SnapshotAsked, SourceEnded, identity
+from asyncwait.spec.texts import counted
 
 
 @leg_check("RETRY-1")
@@ -254,7 +254,7 @@ def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterato
 @leg_check("RETRY-14")
 def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
     """No repeated call begins after the operator was over."""
-    if leg.over_at == NEVER or leg.scenario.shields:
+    if leg.over_at == NEVER:
         return
     if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
         return  # An interrupt raised by a source comes out when the source is closed.
@@ -350,7 +350,7 @@ def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
         if end is None or not end.is_beyond or end.at >= leg.deadline(item):
             continue
         waited = id(item) in late or any(
-            leg.facts.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
+            leg.numbers.of(asked, identity(asked.value)) == leg.records.index(item)
             for asked in leg.untimely_handlers
         )
         if waited:
@@ -376,7 +376,7 @@ def a_timeout_has_the_last_error_as_its_cause(leg: LegHistory) -> Iterator[Findi
 def _timeouts(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
     """Yield each record whose `CallTimedOut` is seen, with the cause and the time of the error."""
     for _, event in leg.seen(FailureAsked):
-        number = leg.facts.numbers.of(event, identity(event.value))
+        number = leg.numbers.of(event, identity(event.value))
         if event.error == "CallTimedOut" and number is not None and number < len(leg.records):
             yield leg.records[number], event.cause, event.at
     if leg.ending.error == "CallTimedOut" and len(leg.named) == 1:

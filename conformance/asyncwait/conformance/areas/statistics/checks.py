@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import chain
 
-from asyncwait.conformance._words import figure_text
 from asyncwait.conformance.judging import (
     NEVER,
     ROUNDING,
@@ -13,6 +12,7 @@ from asyncwait.conformance.judging import (
     Finding,
     LegHistory,
     Reading,
+    figure_text,
     figures_at_the_end,
     figures_read,
     first_failures,

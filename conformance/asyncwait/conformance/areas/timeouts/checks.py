@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from asyncwait.conformance._words import counted
 from asyncwait.conformance.judging import (
     NEVER,
     TURN,
@@ -18,6 +17,7 @@ from asyncwait.conformance.judging import (
     running_at,
 )
 from asyncwait.spec.scenario import identity
+from asyncwait.spec.texts import counted
 
 
 @leg_check("TIME-1", needs_times=False)

@@ -1,0 +1,385 @@
+"""The course of a verification: collect, generate, play, judge, shrink, conclude."""
+
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.generation import QUICK, generate, shapes, small_scenarios
+from asyncwait.conformance.report import printed
+from asyncwait.conformance.running import (
+    REAL_SECONDS,
+    Broken,
+    Served,
+    adapted,
+    lost,
+    open_backend,
+)
+from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
+from asyncwait.conformance.verifying._gate import Terms, settle, settled_results, slip_in
+from asyncwait.conformance.verifying._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance.verifying._update import Played
+from asyncwait.spec import InvalidConfig
+from asyncwait.spec.rules import Rule, areas, rules_for
+from asyncwait.spec.rules import rules as all_rules
+from asyncwait.spec.scenario import Capability, Scenario, Trace, key_of
+from asyncwait.spec.texts import counted, nearest
+
+GIVE_UP_AFTER = 3
+"""Runs that block or kill their process before the suite stops: each costs seconds."""
+
+MOST_PATIENCE = 86_400.0
+"""Seconds: a day."""
+
+Phase: TypeAlias = Literal["judged", "shrunk"]
+
+Progress: TypeAlias = Callable[[Phase, int, int], None]
+"""Receives the stage, the number of finished items, and the number of all items."""
+
+
+class Coverage(Struct, frozen=True):
+    """The extent of a verification.
+
+    Args:
+        rules: ids to judge by; empty for all.
+        patience: seconds of the real clock for one scenario.
+        jobs: number of child processes; None for the number of cores.
+        keeps_going: play on, however many runs block, die or break; each costs seconds.
+
+    Raises:
+        InvalidConfig: a number is out of its range.
+    """
+
+    count: int = QUICK
+    seed: int = 0
+    rules: tuple[str, ...] = ()
+    shrinks: bool = True
+    patience: float = REAL_SECONDS
+    jobs: int | None = None
+    exhaustive: bool = False
+    fails_fast: bool = False
+    keeps_going: bool = False
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise InvalidConfig.of("count", self.count, "1 scenario or more")
+        if not 0 < self.patience <= MOST_PATIENCE:  # false for nan as well
+            expected = f"a number of seconds above 0, at most {MOST_PATIENCE:g}"
+            raise InvalidConfig.of("patience", self.patience, expected)
+
+
+def verify(
+    name: str, plan: Coverage, progress: Progress = lambda *_: None, *, terms: Terms | None = None
+) -> Verdict:
+    """Verify a backend against the specification.
+
+    Args:
+        name: of the backend: registered, "module:callable", or "exec:" and a command.
+        plan: the extent of the verification.
+        progress: receives the numbers of judged and of all scenarios, then the numbers of shrunk
+            and of all failures.
+        terms: its terms from outside; None for none.
+
+    Raises:
+        UnknownBackend: the name is unknown.
+        InvalidConfig: an id of a rule is unknown, in the plan or in the backend's expected
+            failures; or the terms from outside contradict the backend's own.
+        MissingExtra: the backend needs a package that is not installed.
+    """
+    chosen("rule", plan.rules)
+    with open_backend(name, patience=plan.patience, jobs=plan.jobs) as backend:
+        return verify_to_tell(backend, plan, progress, terms=terms).verdict
+
+
+def verify_to_tell(
+    backend: Served,
+    plan: Coverage,
+    progress: Progress = lambda *_: None,
+    *,
+    terms: Terms | None = None,
+) -> Played:
+    """Verify an open backend against the specification; see `verify`.
+
+    Raises:
+        InvalidConfig: as for `verify`.
+    """
+    began = time.perf_counter()
+    chosen("expected_failures", tuple(backend.expected_failures))
+    rules = chosen("rule", plan.rules)
+    settled = settle(terms or Terms(), backend, rules)
+    checks = {rule: CHECKS[rule] for rule in rules_for(backend.capabilities)}
+    counted = [rule for rule in rules if rule in checks]
+    tally = Tally(checks, counted, settled.expected_failures)
+    cases = Cases(plan, backend.capabilities, [rules[rule] for rule in counted])
+    ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
+    stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())
+    further = 0 if stopped else _judge_further(tally, backend, cases, progress)
+    planned = cases.count + further
+    missing = stopped or _unjudged(tally, planned)
+    concluded = conclude(
+        tally,
+        rules,
+        backend.capabilities,
+        settled.expected_failures,
+        missing=missing,
+        lacking=backend.lacking,
+    )
+    results = settled_results(concluded, settled)
+    verdict = Verdict(
+        backend.name,
+        results,
+        tally.judged,
+        planned,
+        tuple(tally.errors),
+        seed=plan.seed,
+        in_error=tuple(tally.in_error),
+        stopped=stopped,
+        causes=causes_of(tally, results),
+        self_reported=tally.self_reported,
+        capabilities=backend.capabilities,
+        known=tally.known,
+        stale=settled.stale,
+        expired=settled.expired,
+        spec=settled.spec,
+        spared=cases.spared,
+    )
+    if plan.shrinks and (plan.fails_fast or not stopped):
+        verdict = _shrunk(verdict, backend, tally, progress)
+    verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
+    return Played(verdict, tally, settled, backend.expected_failures)
+
+
+def _unjudged(tally: Tally, planned: int) -> str:
+    """Return why not every played run is judged; empty if every run is."""
+    if tally.judged == planned and not tally.errors:
+        return ""
+    return f"{len(tally.errors)} of {counted(planned, 'run')} in error"
+
+
+def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
+    """Return the rules with the ids `wanted`, all if it is empty, in the chapters' order.
+
+    Raises:
+        InvalidConfig: a rule is unknown; `name` says where it was named.
+    """
+    known = all_rules()
+    for rule in wanted:
+        if slip := slip_in(name, rule):
+            raise InvalidConfig(slip)
+    return {rule: known[rule] for rule in known if not wanted or rule in wanted}
+
+
+def rules_of(wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the ids of the rules of some areas, each named by its id or its folder.
+
+    Raises:
+        InvalidConfig: an area is unknown.
+    """
+    names = {name: area.id for area in areas().values() for name in (area.id, area.folder)}
+    for area in wanted:
+        if area not in names:
+            wrong = InvalidConfig.of("area", area, f"one of {', '.join(areas())}")
+            raise InvalidConfig(f"{wrong}{nearest(area, names, names.__getitem__)}")
+    found = {names[area] for area in wanted}
+    return tuple(rule.id for rule in all_rules().values() if rule.area in found)
+
+
+class Cases:
+    """The examples, shapes, and generated scenarios, as a backend can play them, each once.
+
+    The scenarios of the small scope replace shapes and generated scenarios. If few rules are
+    selected, the examples about them come first, and scenarios that can't convict by them are left
+    out.
+    """
+
+    def __init__(
+        self, plan: Coverage, can: frozenset[Capability], rules: Sequence[Rule] = ()
+    ) -> None:
+        self.asked: list[Case] = []
+        self.places: list[int] = []
+        self.spared = 0
+        self.most_lost = math.inf if plan.keeps_going else GIVE_UP_AFTER
+        drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
+        others, self._generated = drawn
+        # Scenarios for shared calls show little where each record has a call of its own.
+        self._others = [
+            each
+            for each in others
+            if (Capability.BATCHES in can or each[1].batch is None)
+            and (Capability.CACHE in can or each[1].cache is None)
+            and (Capability.LIMITS in can or not each[1].limits)
+        ]
+        self.count = len(EXAMPLES) + len(self._others) + plan.count * (not plan.exhaustive)
+        self._seed = plan.seed
+        self._fitting = partial(adapted, capabilities=can)
+        self._cases: Iterable[Case] = self._all()
+        if plan.rules:
+            self._spare(rules)
+        self.total = self.count
+
+    def _spare(self, rules: Sequence[Rule]) -> None:
+        """Leave out scenarios that can't convict by `rules`; put the examples about them first."""
+        ids = {rule.id for rule in rules}
+        about = {example.name for example in EXAMPLES if ids.intersection(example.rules)}
+        cases = [
+            case
+            for case in self._cases
+            if case.name in about or any(can_convict(rule, case.scenario) for rule in rules)
+        ]
+        self.spared = self.count - len(cases)
+        self.count = len(cases)
+        self._cases = sorted(cases, key=lambda case: case.name not in about)
+
+    def scenarios(self) -> Iterator[Scenario]:
+        """Yield the scenarios to play, as soon as they are ready."""
+        known: set[bytes] = set()
+        for place, case in enumerate(self._cases):
+            key = key_of(case.scenario)
+            if key not in known:
+                known.add(key)
+                self.asked.append(case)
+                self.places.append(place)
+                yield case.scenario
+        self.count = len(self.asked)
+
+    def _all(self) -> Iterator[Case]:
+        for example in EXAMPLES:
+            scenario = example.scenario
+            yield Case(example.name, scenario, self._fitting(scenario), about=example.rules)
+        for name, scenario in self._others:
+            yield Case(name, scenario, self._fitting(scenario), generated=True)
+        for number, scenario in enumerate(self._generated):
+            name = f"generated {number} of seed {self._seed}"
+            yield Case(name, scenario, self._fitting(scenario), generated=True)
+
+
+@lru_cache(maxsize=1)  # the same for all backends that are verified together
+def _drawn(count: int, seed: int) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
+    return tuple(shapes(count, seed)), generate(count, seed)
+
+
+def _all_small() -> Iterator[tuple[str, Scenario]]:
+    for number, scenario in enumerate(small_scenarios()):
+        yield f"small {number}", scenario
+
+
+def _judge_all(
+    tally: Tally, backend: Served, cases: Cases, progress: Progress, ends: Collection[str]
+) -> str:
+    gone = 0
+    for number, run in enumerate(backend.play(cases.scenarios())):
+        progress("judged", cases.places[number], cases.total)
+        _add(tally, cases.asked[number], run)
+        why = lost(run)
+        gone += bool(why)
+        left = cases.count - number - 1
+        if gone == cases.most_lost:
+            return f"{gone} runs blocked, died or broke ({why}); {left:,} not played"
+        broken = [rule for rule in ends if tally.counts[rule].found.count]
+        if broken and left:
+            return f"{', '.join(broken)} broken; {left:,} not played"
+    progress("judged", cases.total, cases.total)
+    return ""
+
+
+def _judge_further(tally: Tally, backend: Served, cases: Cases, progress: Progress) -> int:
+    """Judge the runs that a backend makes besides the requested ones; return their number."""
+    number = 0
+    asked = {case.name: case.scenario for case in cases.asked}
+    for name, scenario, run in backend.further_runs(asked):
+        number += bool(name)
+        progress("judged", cases.total + number, cases.total + number)
+        _add(tally, Case(name, scenario, scenario, repeatable=False), run)
+    return number
+
+
+def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
+    if isinstance(run, Broken):
+        tally.fail(case, "\n".join((run.text, *printed(run.output))))
+    else:
+        tally.add(case, run)
+
+
+def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress) -> Verdict:
+    """Return `verdict` with the smallest failures that are found within `SHRINK_SECONDS`."""
+    ends = time.monotonic() + SHRINK_SECONDS
+    found = shrink(
+        verdict.failed,
+        backend.play,
+        partial(adapted, capabilities=backend.capabilities),
+        tally.findings,
+        is_over=lambda: time.monotonic() > ends,
+        say=partial(progress, "shrunk"),
+    )
+    shrunk = {result.rule.id: result for result in found}
+    results = tuple(shrunk.get(result.rule.id, result) for result in verdict.results)
+    return msgspec.structs.replace(verdict, results=results)
+
+
+# Selection of the scenarios that can convict by a rule; a run for the rule skips the others.
+#
+# A rule can be seen to break where a scenario plans the subject of its chapter: a rule about
+# deadlines, where a deadline is planned. Its other needs may be missing: an operator that counts
+# retries wrongly may count some where none is planned. A few rules need more of a scenario, and
+# their checks test it first. In doubt a scenario stays.
+
+Premise = Callable[[Scenario], bool]
+
+
+def _sink_does(what: str) -> Premise:
+    return lambda scenario: any(step.does == what for step in scenario.sink)
+
+
+def _is_tracked(scenario: Scenario) -> bool:
+    return scenario.tracked
+
+
+def _is_unshielded(scenario: Scenario) -> bool:
+    return scenario.unshielded and scenario.form == "coroutine"
+
+
+PREMISES: Mapping[str, Premise] = {
+    "ELEM-8": _is_tracked,
+    "CAP-7": _is_tracked,
+    "KEY-13": _is_tracked,
+    "RES-9": lambda scenario: scenario.reuses,
+    "FAIL-7": lambda scenario: scenario.source_error not in {"", "no-element"},
+    "FAIL-13": lambda scenario: scenario.source_error == "no-element",
+    "END-6": lambda scenario: scenario.hooks != "none",
+    "END-9": _sink_does("give_up"),
+    "END-12": lambda scenario: scenario.hook_error == "open",
+    "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
+    "END-18": _sink_does("raise"),
+    "END-19": lambda scenario: bool(scenario.wrong_argument),
+    "CANCEL-1": _is_unshielded,
+}
+"""The first condition in the checks of some rules, by the id of the rule."""
+
+ANYWHERE = frozenset({"ELEM-7", "WM-3", "WM-6", "TIME-5", "TIME-8", "TIME-9", "SNAP-1", "SNAP-3"})
+"""Rules that may break where their subject is not planned, too: by outputs that never went in, or
+by calls that are cancelled, and abandoned, without a deadline."""
+
+
+def can_convict(rule: Rule, scenario: Scenario) -> bool:
+    """Whether a run of `scenario` may break `rule`."""
+    if rule.id in ANYWHERE:
+        return True
+    premise = PREMISES.get(rule.id)
+    if premise is not None and not premise(scenario):
+        return False
+    return all(_is_planned(either, scenario) for either in rule.needs[:1])
+
+
+def _is_planned(either: Iterable[Capability], scenario: Scenario) -> bool:
+    """Whether a scenario contains a part of the specification that a rule is about.
+
+    A capability that is no profile says how a backend is run, which is in no scenario.
+    """
+    if not all(each.is_profile for each in either):
+        return True
+    return any(part.without(scenario) is not scenario for part in either)

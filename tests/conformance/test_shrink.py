@@ -1,0 +1,164 @@
+"""What is smaller than a scenario, and the search for the smallest failure of each rule."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
+
+import msgspec
+import pytest
+from sample import some
+
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.conformance.evidence import scenario_of
+from asyncwait.conformance.generation import generate
+from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.verdict import Case, Failure, RuleResult
+from asyncwait.conformance.verifying import NOT_SMALLEST, Search, reductions, shrink
+from asyncwait.spec import Record
+from asyncwait.spec.rules import rules
+from asyncwait.spec.scenario import (
+    Ending,
+    Leg,
+    Scenario,
+    Trace,
+    key_of,
+    size_of,
+)
+
+RICH = scenario_of(
+    "unordered; form callback; capacity 6; timeout 80; handled; restore |99(c@0); 40: a@7/k; "
+    "80: b; a: 120 gives x y with twice; hooks coroutine; source_ends_at 160; source_error own; "
+    "cancel_at 400; requests 40 100; sink read 2, pause 40; crashes 80 capacity=2"
+)
+
+BARE = Scenario()
+SET = [name for name in RICH.__struct_fields__ if getattr(RICH, name) != getattr(BARE, name)]
+
+BYTES = 2_000
+"""How long a scenario with few reductions is, as JSON; they number as its length, each as long."""
+
+SMALL = [example.scenario for example in EXAMPLES if len(key_of(example.scenario)) < BYTES]
+
+
+@pytest.mark.parametrize("field", SET)
+def test_whatever_is_set_can_be_left_out(field: str) -> None:
+    without = msgspec.structs.replace(RICH, **{field: getattr(BARE, field)})
+
+    assert without in list(reductions(RICH))
+
+
+def test_every_reduction_is_smaller() -> None:
+    for scenario in (RICH, *some([*SMALL, *generate(30, 0)], 4, "reduced")):
+        assert all(size_of(reduced) < size_of(scenario) for reduced in reductions(scenario))
+
+
+@pytest.mark.parametrize(
+    ("timeout", "smaller"),
+    [(400, [40, 200, 360]), (40, []), (7, [1, 3, 6]), (1, [])],
+    ids=["on the grid", "one step", "beside it", "one"],
+)
+def test_times_stay_on_the_grid_if_they_are_on_it(timeout: int, smaller: list[int]) -> None:
+    found = [reduced.timeout for reduced in reductions(Scenario(timeout=timeout))]
+
+    assert found == [None, *smaller]
+
+
+def test_what_would_be_no_scenario_is_left_out() -> None:
+    scenario = scenario_of("40: a; 80: b")
+
+    times = [tuple(timed.at for timed in reduced.inputs) for reduced in reductions(scenario)]
+
+    assert (40, 0) not in times
+    assert {(0, 80), (40, 40)} <= set(times)
+
+
+TRACE = Trace((Leg(Ending("finished")),))
+
+Fails = Callable[[Scenario], bool]
+
+
+def failure(scenario: Scenario) -> Failure:
+    case = Case("one", scenario, scenario, generated=True)
+    return Failure(case, TRACE, Violation("wrong", 0))
+
+
+class Backend:
+    def __init__(self, **fails: Fails) -> None:
+        self.fails = fails
+        self.played: list[Scenario] = []
+
+    def __call__(self, scenarios: Sequence[Scenario]) -> Iterator[Mapping[str, Failure]]:
+        for scenario in scenarios:
+            self.played.append(scenario)
+            yield {rule: failure(scenario) for rule, fails in self.fails.items() if fails(scenario)}
+
+
+def records(scenario: Scenario) -> int:
+    return sum(isinstance(timed.element, Record) for timed in scenario.inputs)
+
+
+def two_in_order(scenario: Scenario) -> bool:
+    return records(scenario) >= 2 and scenario.mode == "ordered"
+
+
+def largest(fails: Fails) -> Failure:
+    return failure(max((s for s in generate(100, 0) if fails(s)), key=size_of))
+
+
+def never() -> bool:
+    return False
+
+
+def test_what_is_left_is_what_makes_it_fail() -> None:
+    backend = Backend(rule=two_in_order)
+
+    found = Search(backend, never).smallest("rule", largest(two_in_order)).case.planned
+
+    assert (records(found), len(found.inputs)) == (2, 2)
+    assert [timed.at for timed in found.inputs] == [0, 0]
+    assert found.crashes == found.requests == found.sink == found.plans == ()
+
+
+def test_a_search_ends_when_its_time_is_over() -> None:
+    backend = Backend(one=two_in_order, other=two_in_order)
+    search = Search(backend, lambda: len(backend.played) >= 3)
+    begin = largest(two_in_order)
+
+    first = search.smallest("one", begin)
+    second = search.smallest("other", begin)
+
+    assert len(backend.played) == 3
+    assert size_of(first.case.planned) < size_of(begin.case.planned)
+    assert second.case.planned == first.case.planned
+
+
+def test_a_failure_that_nothing_repeats_stays_as_it_is() -> None:
+    begin = largest(two_in_order)
+
+    assert Search(Backend(), never).smallest("rule", begin) is begin
+
+
+def noted(is_over: Callable[[], bool]) -> tuple[str, bool]:
+    """Shrink a failure; return what is noted of it, and whether it was made smaller."""
+    begin = largest(two_in_order)
+    result = RuleResult(rules()["ORD-1"], "fail", failures=(begin,), note="known")
+
+    def fails(case: Case, _: Trace) -> Mapping[str, Failure]:
+        return {"ORD-1": failure(case.planned)} if two_in_order(case.planned) else {}
+
+    (shrunk,) = shrink(
+        [result],
+        lambda scenarios: [TRACE] * len(scenarios),
+        lambda scenario: scenario,
+        fails,
+        is_over=is_over,
+        say=lambda *_: None,
+    )
+    return shrunk.note, shrunk.failures[0].case.size < begin.case.size
+
+
+def test_whoever_runs_out_of_time_is_told() -> None:
+    asked = count()
+
+    assert noted(never) == ("known", True)
+    assert noted(lambda: next(asked) >= 3) == (f"known; {NOT_SMALLEST}", True)
+    assert noted(lambda: True) == (f"known; {NOT_SMALLEST}", False)
