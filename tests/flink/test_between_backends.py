@@ -194,6 +194,5 @@ def _fails_otherwise(scenario: Scenario, plan: Plan) -> bool:
     return (
         (scenario.handled and plan.handler.does != "reply")
         or any(step.error == "none" for step in plan.steps)
-        or (is_callback and scenario.is_uncopied(plan.value))
-        or any(step.does == "raise" or step.uncopied for step in plan.steps if is_callback)
+        or (is_callback and any(step.does == "raise" for step in plan.steps))
     )

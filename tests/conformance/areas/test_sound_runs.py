@@ -196,8 +196,6 @@ OVERLOOKED = {
     ),
     "a source that raises in the instant of leaving":
         "source_error own; source_ends_at 40; cancel_at 40",
-    "a source that gives no element in the instant of leaving":
-        "source_error no-element; source_ends_at 40; cancel_at 40; cancel scope",
     "opening raises, and the consumer is cancelled while the source closes":
         "hooks plain; hook_error open; close_takes 40; cancel_at 0",
     "a leg that never ends is torn down":
@@ -212,7 +210,6 @@ OVERLOOKED = {
     "what a function raises for the program while its source closes": (
         "form callback; 0: a; a: 0 raises KeyboardInterrupt; close_takes 40; sink pause 20, leave"
     ),
-    "a snapshot beside what is no element": "source_error no-element; requests 0 900",
 }  # fmt: skip
 
 SOUND: dict[str, tuple[OpenOperator, LoopName, frozenset[Capability]]] = {

@@ -4,7 +4,7 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Self
 
@@ -18,7 +18,6 @@ from asyncwait.reference import (
     End,
     Outcome,
     Output,
-    Parts,
     ResultHandler,
     ResultStream,
     SourceReader,
@@ -33,7 +32,6 @@ from asyncwait.spec import (
     OperatorConfig,
     OperatorError,
     Record,
-    Snapshot,
     Watermark,
     WatermarkStatus,
 )
@@ -334,23 +332,6 @@ class TellsItsTasksWhatTheBodyRaised(ResultStream):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
-@breaks("END-19")
-class ChecksNothing(ResultStream):
-    """Accepts any arguments without checking them."""
-
-    def __init__(
-        self, parts: Parts, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
-    ) -> None:
-        if not isinstance(elements, AsyncIterable):
-            elements = _nothing()
-        super().__init__(parts, config, fn, elements, restore)
-
-
-async def _nothing() -> AsyncIterator[Element]:
-    return
-    yield
-
-
 @breaks("END-5")
 class ClosesItsSourceTwice(SourceReader):
     """Closes its source after reading it, and once more on leaving."""
@@ -485,32 +466,6 @@ class EndsWithAWaitThatIsGivenUp(Output):
         except anyio.get_cancelled_exc_class():
             self.cut(None)
             raise
-
-
-@breaks("END-9", is_bound=True)
-class LosesInTheInstant(Output):
-    """Takes an element for a wait that is cancelled in the instant in which it is woken."""
-
-    async def wait_for_news(self) -> None:
-        self.news = news = anyio.Event()
-        try:
-            await news.wait()
-        except BaseException:
-            if news.is_set():
-                self.take()
-            raise
-        finally:
-            self.news = None
-
-
-@breaks("END-9")
-class LosesAfterItWasWoken(Output):
-    """Yields to other tasks before it returns the element, and loses it if cancelled there."""
-
-    async def __anext__(self) -> Element:
-        element = await super().__anext__()
-        await anyio.lowlevel.checkpoint()
-        return element
 
 
 @breaks("END-11")

@@ -381,15 +381,6 @@ class GoesOnWhileTheProgramEnds(Output):
         pass
 
 
-@breaks("FAIL-13")
-class PassesOverWhatIsNoElement(SourceReader):
-    """Skips objects of the source that are not elements."""
-
-    async def hand_over(self, element: Any) -> None:
-        if isinstance(element, Element):
-            await super().hand_over(element)
-
-
 @breaks("FAIL-5")
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
     """Passes on an operator error that a call raised itself, as if it were its own."""

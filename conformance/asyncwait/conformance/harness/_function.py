@@ -60,17 +60,6 @@ def planned_function(
     return fn
 
 
-def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
-    """Return a function that copies values, or raises where the plan says so."""
-
-    def copy(value: Any) -> Any:
-        if (refused := recorder.refuses_copy(value)) is not None:
-            raise recorder.planned(planned_error(refused.error, refused.retry_after))
-        return recorder.tracker.copy(value)
-
-    return copy
-
-
 def _coroutine(recorder: Recorder) -> Any:
     async def fn(value: Any) -> Any:
         return await _call(recorder, value)
@@ -329,43 +318,36 @@ def _raise(error: BaseException) -> Any:
     raise error
 
 
-class _Once:
-    """An iterable of results that notes each reading but the first, and has no truth value."""
+class _Iterable:
+    """An iterable of results that has no truth value."""
 
     def __init__(self, recorder: Recorder, call: int, results: tuple[Any, ...]) -> None:
         self._recorder = recorder
         self._call = call
         self._results = results
-        self._is_read = False
 
     def __bool__(self) -> bool:
         raise TypeError("an iterable of results is neither true nor false")
 
     def __iter__(self) -> Iterator[Any]:
-        if self._is_read:
-            self._recorder.misused("read-twice", f"the results of call {self._call}")
-        self._is_read = True
         if self._recorder.contexts is not None:
             self._recorder.contexts.belongs_to(self._call, "the results of ")
         return iter(self._results)
 
 
 def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
-    """Return results in one of the usual forms: a list, an iterable object, or an iterator.
-
-    Results that the user still holds, a list or an iterator over it, are reused later.
-    """
+    """Return results in one of the usual forms: a list, an iterable object, or an iterator."""
     given = recorder.tracker.results(results)
     match call % 4:
         case 1:
-            return _Once(recorder, call, given)
+            return _Iterable(recorder, call, given)
         case 3:
-            return _one_by_one(recorder, call, recorder.lend(given))
+            return _one_by_one(recorder, call, given)
         case _:
-            return recorder.lend(given)
+            return list(given)
 
 
-def _one_by_one(recorder: Recorder, call: int, results: list[Any]) -> Iterator[Any]:
+def _one_by_one(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Iterator[Any]:
     if recorder.contexts is not None:
         recorder.contexts.belongs_to(call, "the results of ")
     yield from results
@@ -389,7 +371,7 @@ def _given(recorder: Recorder, handler: Handler | None) -> Any:
     recorder.block(handler.blocks)
     match handler.does:
         case "reply":
-            return recorder.lend(recorder.tracker.results(handler.results))
+            return list(recorder.tracker.results(handler.results))
         case "raise":
             raise recorder.planned(planned_error(handler.error))
         case "misreturn":

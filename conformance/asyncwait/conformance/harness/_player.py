@@ -4,7 +4,6 @@ import gc
 import math
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import anyio
@@ -17,7 +16,7 @@ from asyncwait.conformance.harness._cancelling import (
     way_to_cancel,
 )
 from asyncwait.conformance.harness._contexts import with_predicates
-from asyncwait.conformance.harness._function import planned_copy, planned_function
+from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder, is_heard, tell_overdue
 from asyncwait.conformance.harness._run import (
     Census,
@@ -202,7 +201,7 @@ class _LegPlayer:
         restored = self._recorder.tracker.restored(plan.restored)
         contexts, config = self._recorder.contexts, plan.config
         if plan.scenario.copies:
-            config = replace(config, copy=planned_copy(self._recorder))
+            config = replace(config, copy=self._recorder.tracker.copy)
         if config.cache is not None:
             config = replace(config, cache=replace(config.cache, key=self._recorder.key_asked))
         if plan.scenario.limits:
@@ -211,15 +210,11 @@ class _LegPlayer:
                 for each in plan.scenario.limits
             ]
             config = replace(config, limits=limits)
-        if self._recorder.watches_predicates:
-            config = with_predicates(config, self._recorder.predicate_asked)
         if contexts is not None:
+            config = with_predicates(config, contexts.is_asked)
             contexts.is_made()
-        arguments = {"config": config, "fn": fn, "elements": source, "restore": restored}
-        if plan.scenario.wrong_argument:
-            arguments[plan.scenario.wrong_argument] = "something else"
         try:
-            opened = self._open_operator(*arguments.values())
+            opened = self._open_operator(config, fn, source, restored)
             self._set_alarms()
             if contexts is not None:
                 contexts.is_entered()
@@ -254,30 +249,10 @@ class _LegPlayer:
                 if self._consumer.end("left", raising=True):
                     raise self._recorder.planned(self._consumer.body_error, passes=True)
             case "give_up":
-                if not await self._read_within(step):
+                if not await self._cancelling.within(step.n / 1000, self._read):
                     self._consumer.gave_up()
             case _:
                 await self._read()
-
-    async def _read_within(self, step: SinkStep) -> bool:
-        """Read until the wait is cancelled; return whether it finished before."""
-        seconds = step.n / 1000
-        if not step.turns:
-            return await self._cancelling.within(seconds, self._read)
-        alarm, due = anyio.CancelScope(), anyio.current_time() + seconds
-
-        async def cancel_later(cancel: Callable[[], None]) -> None:
-            with alarm:
-                await anyio.sleep_until(due)
-                for _ in range(step.turns):
-                    await anyio.lowlevel.checkpoint()
-                cancel()
-
-        try:
-            with_alarm = self._cancelling.until
-            return await with_alarm(partial(self._helpers.start_soon, cancel_later), self._read)
-        finally:
-            alarm.cancel()
 
     async def _read(self) -> None:
         self._consumer.waits()
@@ -300,10 +275,7 @@ class _LegPlayer:
         return is_cancelled and self._cancelling.repeats
 
     async def _take(self) -> Any:
-        element = await self._loop_over_results().__anext__()
-        if self._recorder.contexts is not None:
-            self._recorder.contexts.consumer_looks()
-        return element
+        return await self._loop_over_results().__anext__()
 
     def _loop_over_results(self) -> Any:
         """Return what an `async for` reads: one loop to the end, or one loop per element."""

@@ -153,11 +153,9 @@ class Consumer:
 
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
-        named = recorder.tracker.named
-        passing = recorder.passing
-        if self._plan.scenario.source_error == "no-element" and isinstance(error, TypeError):
-            passing = [*passing, error]  # The operator's error represents the source's mistake.
-        return describe_failure(error, recorder.now(), recorder.raised, passing, named)
+        return describe_failure(
+            error, recorder.now(), recorder.raised, recorder.passing, recorder.tracker.named
+        )
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
         """End the leg now by the will of its consumer, unless it has ended; return whether."""
@@ -237,7 +235,6 @@ class Consumer:
             abandoned=abandoned,
             refused=recorder.refused,
             kept=recorder.tracker.kept,
-            kept_keys=recorder.tracker.kept_keys,
             grown=recorder.tracker.grown,
             late_by=round(recorder.late_by, 3),
         )

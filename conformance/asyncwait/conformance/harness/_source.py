@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import anyio
 from msgspec.json import encode
@@ -95,7 +95,7 @@ class WatchedSource:
         recorder = self._recorder
         recorder.events.append(SourceAsked(recorder.now()))
         if recorder.contexts is not None:
-            recorder.contexts.source_looks()
+            recorder.contexts.source_reads()
         try:
             element = await self._elements.__anext__()
         except anyio.get_cancelled_exc_class():
@@ -118,14 +118,11 @@ class WatchedSource:
         return element
 
     def _end(self) -> Element:
-        """End as planned: with the end of the stream, an error, or an object that is no element."""
-        gives_none = self._plan.scenario.source_error == "no-element" and not self.has_ended
-        raised = gives_none or self._error is not None
-        if not self.has_ended or self._error is not None:
+        """End as planned: with the end of the stream, or an error."""
+        raised = self._error is not None
+        if not self.has_ended or raised:
             self._recorder.events.append(SourceEnded(self._recorder.now(), raised))
         self.has_ended = True
-        if gives_none:
-            return cast("Element", None)
         if self._error is None:
             raise StopAsyncIteration
         raise self._recorder.planned(self._error, passes=True) from None
@@ -133,8 +130,6 @@ class WatchedSource:
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once closing has finished."""
         self._refuse_another("aclose")
-        if self._recorder.contexts is not None:
-            self._recorder.contexts.source_closes()
         takes = 0 if self._is_closed else self._plan.scenario.close_takes
         try:
             if takes:

@@ -24,7 +24,6 @@ from asyncwait.spec.scenario._limits import (
     Items,
     Room,
     Timeout,
-    Turns,
     Wait,
     decoded,
     require_between,
@@ -69,16 +68,13 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             `n` ms; "leave" the context; "raise" an error in its body: the error of an earlier read,
             or else an error of its own.
         n: number of elements, or of ms.
-        turns: turns of the loop after which "give_up" cancels the wait, in the same instant; 0 on a
-            backend that does not count turns.
 
     Raises:
-        InvalidConfig: `n` or `turns` is out of its bounds.
+        InvalidConfig: `n` is out of its bounds.
     """
 
     does: Literal["read", "pause", "block", "give_up", "leave", "raise"]
     n: Wait = 0
-    turns: Turns = 0
 
     def __post_init__(self) -> None:
         require_limits(self)
@@ -160,8 +156,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             began.
         source_error: in place of its end the source raises an error of its "own", a "falsy" error
             of its own, an error of the "contract" (a CallFailed), a "cancelled" error, or a
-            KeyboardInterrupt to "interrupt" the program, or gives None, which is "no-element";
-            empty for none.
+            KeyboardInterrupt to "interrupt" the program; empty for none.
         close_takes: duration of closing the source, in ms.
         close_error: whether closing the source raises.
         sink: the consumer's script in the first leg; without a script it reads to the end.
@@ -180,11 +175,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             before and after it enters, `open`, each call, handler and predicate, and the source.
         unshielded: whether cancelled calls clean up without a shield, as far as their loop lets
             them.
-        unequal_keys: whether, in key-ordered mode, each key that is a text is replaced by a NaN,
-            one object for each key, which is equal to nothing, not even to itself.
-        reuses: whether the user keeps each list of results, also a list behind an iterator, and
-            fills it with "reused" in the next instant with an event; not with `tracked`.
-        wrong_argument: the argument with a wrong type when the operator is opened; empty for none.
         name: name for reports.
 
     Raises:
@@ -208,9 +198,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     hook_error: Literal["", "open", "close"] = ""
     source: Literal["iterator", "iterable", "generator"] = "iterator"
     source_ends_at: Wait = 0
-    source_error: Literal[
-        "", "own", "falsy", "contract", "cancelled", "interrupt", "no-element"
-    ] = ""
+    source_error: Literal["", "own", "falsy", "contract", "cancelled", "interrupt"] = ""
     close_takes: Wait = 0
     close_error: bool = False
     sink: Items[SinkStep] = ()
@@ -223,9 +211,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     tracked: bool = False
     contexts: bool = False
     unshielded: bool = False
-    unequal_keys: bool = False
-    reuses: bool = False
-    wrong_argument: Literal["", "config", "fn", "elements", "restore"] = ""
     batch: PlannedBatch | None = None
     cache: PlannedCache | None = None
     limits: Items[PlannedLimit] = ()
@@ -321,8 +306,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         plan = self.plan_of.get(identity(value))
         if plan is None:
             return Step(results=(value,))
-        if self.is_uncopied(value):
-            return Step("raise")
         return plan.steps[min(ordinal, len(plan.steps) - 1)]
 
     def cost(self, value: Any) -> int:
@@ -342,25 +325,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             return None
         is_told = any(each.told for each in self.limits)
         return self.cost(value) if step.used is None and is_told else step.used
-
-    def has_no_copy(self, step: Step) -> bool:
-        """Return whether copying the value for a call with this step is planned to raise.
-
-        It never is with handlers, which also need copies, or with batches: there the copy function
-        can't tell for which call or place it makes a copy.
-        """
-        is_told = not (self.handled or self.failures_handled or self.batch)
-        return step.uncopied and self.copies and is_told
-
-    def is_uncopied(self, value: Any) -> bool:
-        """Return whether each copy of `value` is planned to raise.
-
-        With retries or batches it never is; see `has_no_copy`.
-        """
-        if not self.copies or self.retry is not None or self.batch is not None:
-            return False
-        plan = self.plan_of.get(identity(value))
-        return plan is not None and plan.uncopied
 
     def handler(self, value: Any) -> Handler | None:
         """Return the plan of the timeout handler for `value`; None without a handler."""

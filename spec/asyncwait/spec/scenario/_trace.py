@@ -162,7 +162,6 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
 MisuseKind: TypeAlias = Literal[
     "supplier-thread",
     "supplier-needless",
-    "read-twice",
     "copied",
     "interrupted",
     "swallowed",
@@ -172,11 +171,8 @@ MisuseKind: TypeAlias = Literal[
     "context-lost",
     "context-of-a-call",
     "context-of-a-handler",
-    "context-of-the-consumer",
-    "context-of-the-source",
     "cancelled-otherwise",
     "batch-empty",
-    "predicate-again",
     "restless",
 ]
 """Forbidden actions of an operator; each breaks a rule of its own."""
@@ -188,21 +184,18 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
     Args:
         at: ms since the leg began.
         what: "supplier-thread": it calls a supplier in another thread than the loop's;
-            "supplier-needless": it calls a supplier whose completion does not count; "read-twice":
-            it reads a collection of results a second time; "copied": it emits a copy in place of
-            the very object; "interrupted": it cancels the read of its source before the operator is
-            over; "swallowed": leaving raises no cancellation although its consumer was cancelled,
-            or raises another error in its place; "call-shares", "handler-shares": with copies, it
-            gives a call or a handler a value that is not a copy, or not a copy of its own, or was
-            changed; "spoiled": it stores such a value; "context-lost": a call does not see the
-            context variable that was set when the operator was opened; "context-of-a-call": a call
-            sees a variable that another call has set; "context-of-a-handler",
-            "context-of-the-consumer", "context-of-the-source": the handler, the consumer or the
-            source sees a variable that it should not see; "cancelled-otherwise": a call is not
-            cancelled in the way of its loop; "batch-empty": the function is called with an empty
-            batch; "predicate-again": it calls a predicate of a `Retry` a second time for one error,
-            or for one collection of results; "restless": its loop wakes repeatedly while nothing
-            happens.
+            "supplier-needless": it calls a supplier whose completion does not count; "copied": it
+            emits a copy in place of the very object; "interrupted": it cancels the read of its
+            source before the operator is over; "swallowed": leaving raises no cancellation although
+            its consumer was cancelled, or raises another error in its place; "call-shares",
+            "handler-shares": with copies, it gives a call or a handler a value that is not a copy,
+            or not a copy of its own, or was changed; "spoiled": it stores such a value;
+            "context-lost": a call does not see the context variable that was set when the operator
+            was opened; "context-of-a-call": a call sees a variable that another call has set;
+            "context-of-a-handler": a handler or a predicate sees a variable that it should not see;
+            "cancelled-otherwise": a call is not cancelled in the way of its loop; "batch-empty":
+            the function is called with an empty batch; "restless": its loop wakes repeatedly while
+            nothing happens.
         detail: description in words.
     """
 
@@ -407,7 +400,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             the loop had let them end.
         refused: error that a completion in callback form raised in user code; empty for none.
         kept: largest number of tracked objects that the operator referenced without need.
-        kept_keys: keys likewise, in key-ordered mode.
         grown: smallest growth of the operator's memory between two measurements without records in
             flight, in bytes for each element emitted in between.
         late_by: greatest lateness of the harness itself in ms; 0 on a virtual clock.
@@ -424,7 +416,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     abandoned: int = 0
     refused: str = ""
     kept: int = 0
-    kept_keys: int = 0
     grown: Annotated[float, Meta(ge=0)] = 0
     late_by: Annotated[float, Meta(ge=0)] = 0
 

@@ -210,7 +210,7 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
 
 
 def _replying(step: Step, results: tuple[Any, ...]) -> Step:
-    step = replace(step, throws=False, uncopied=False)
+    step = replace(step, throws=False)
     return replace(step, does="reply", error="", results=results)
 
 
@@ -225,17 +225,7 @@ def without_field(name: str, without: Any) -> Without:
 
 
 without_requests = without_field("requests", ())
-
-
-def without_copies(scenario: Scenario) -> Scenario:
-    """Let the calls of values that can't be copied raise."""
-    if not scenario.copies:
-        return scenario
-    plans = tuple(
-        replace(plan, steps=(Step("raise"),)) if scenario.is_uncopied(plan.value) else plan
-        for plan in scenario.plans
-    )
-    return replace(scenario, copies=False, plans=plans)
+without_copies = without_field("copies", False)
 
 
 def without_batches(scenario: Scenario) -> Scenario:
@@ -258,13 +248,8 @@ def without_callbacks(scenario: Scenario) -> Scenario:
 
 
 def without_event_time(scenario: Scenario) -> Scenario:
-    """Remove watermarks, statuses and markers, also from the restored snapshot.
-
-    A backend without event time may take plain values, and then None is a value.
-    """
+    """Remove watermarks, statuses and markers, also from the restored snapshot."""
     fitting = _without_elements(scenario, Watermark, WatermarkStatus, LatencyMarker)
-    if fitting.source_error == "no-element":
-        fitting = replace(fitting, source_error="own")
     restore = scenario.restore
     if restore is None or not any(map(_is_fence, restore.in_flight)):
         return fitting
@@ -357,8 +342,6 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         tracked=False,
         contexts=False,
         unshielded=False,
-        unequal_keys=False,
-        wrong_argument="",
         cancel="once",
         # A consumer elsewhere takes results while the loop is blocked, which changes the figures.
         figures_at=() if scenario.blocks else scenario.figures_at,
@@ -402,9 +385,7 @@ def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
     return replace(element, value=value)
 
 
-_SENT_AS: Mapping[str, Any] = dict.fromkeys(
-    ("falsy", "cancelled", "interrupt", "no-element"), "own"
-)
+_SENT_AS: Mapping[str, Any] = dict.fromkeys(("falsy", "cancelled", "interrupt"), "own")
 """Errors of a source outside of the operator's loop, by the planned errors."""
 
 _ON_ITS_OWN = {"raise": SinkStep("leave")}

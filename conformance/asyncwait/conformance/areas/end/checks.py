@@ -145,7 +145,7 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
     if leg.observed.abandoned > leg.most_calls:
         wrong.add("TooManyAbandonedCalls")
     ended = leg.source_ended
-    if (ended is not None and ended.raised) or leg.scenario.source_error == "no-element":
+    if ended is not None and ended.raised:
         wrong.add(_OF_A_SOURCE.get(leg.scenario.source_error, ""))
     if leg.scenario.limits:
         wrong |= {"CallFailed", "BudgetSpent"}  # Records that were not called.
@@ -157,9 +157,8 @@ _OF_A_SOURCE = {
     "falsy": "PlannedSourceError",
     "contract": "CallFailed",
     "cancelled": "CancelledError",
-    "no-element": "TypeError",
 }
-"""Class of the error that a source raises, or that its invalid element causes."""
+"""Class of the error that a source raises."""
 
 
 @leg_check("END-8", needs_times=False)
@@ -340,26 +339,9 @@ def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
         yield None
 
 
-@leg_check("END-19", needs_times=False, judges_wrong_arguments=True)
-def wrong_arguments_are_refused(leg: LegHistory) -> Iterator[Finding]:
-    """With an invalid argument, the leg fails with InvalidConfig before any work."""
-    wrong = leg.scenario.wrong_argument
-    if not wrong:
-        return
-    if leg.went_on_wrongly:
-        text = f"expected InvalidConfig, as `{wrong}` is a text, and the leg {_said(leg.ending)}"
-        yield text, leg.end_at
-    elif leg.calls or any(leg.seen(kind) for kind in (SourceAsked, HookRun)):
-        yield f"`{wrong}` is a text, and was refused when work had begun", leg.end_at
-    else:
-        yield None
-
-
 @leg_check("END-21", needs_times=False)
 def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Finding]:
     """No leg with valid arguments is refused."""
-    if leg.scenario.wrong_argument:
-        return
     if leg.was_refused:
         names = ", ".join(profile for profile in PROFILES if profile in needs(leg.scenario))
         text = f"refused, with {names} declared; declare what the operator lacks"

@@ -1,9 +1,6 @@
 """END: examples of the ends of an operator, and of objects that it may leave behind."""
 
-from asyncwait.conformance.evidence import Example, example, examples
-from asyncwait.spec.scenario import Plan, SinkStep, Step
-
-_FINISHING = "abcdefghijklmn"
+from asyncwait.conformance.evidence import Example, examples
 
 EXAMPLES: tuple[Example, ...] = (
     *examples("""
@@ -78,22 +75,6 @@ one-slot-for-everything: END-1, END-8, END-21
 given-up-wait-in-the-very-instant: END-9
     The wait is cancelled at 40, when a is finished: each result comes then or later, but once.
     0: a b; a: 40 gives a1 a2; b: 120 gives b1; sink give_up 40, give_up 40
-"""),
-    example(
-        "given-up-waits-at-each-turn-of-an-instant: END-9",
-        "Waits are cancelled 0 to 6 turns into instants in which records finish: nothing is lost.",
-        f"capacity {len(_FINISHING)}; 0: {' '.join(_FINISHING)}",
-        plans=tuple(
-            Plan(each, (Step(after=40 * number, results=(f"{each}1", f"{each}2")),))
-            for number, each in enumerate(_FINISHING, 1)
-        ),
-        sink=tuple(
-            SinkStep("give_up", ms, number % 7)
-            for number in range(len(_FINISHING))
-            for ms in (40, 0)
-        ),
-    ),
-    *examples("""
 given-up-waits-lose-nothing: END-9
     The consumer gives up three waits before any output, and later gets all outputs.
     unordered; 0: a ~9; 80: b@16; a: 200 gives a1; b: 40 gives b1;
@@ -175,25 +156,13 @@ close-behind-a-source-that-raises-on-closing: END-6, END-13
 all-that-closes-raises: END-13
     Closing the source and closing the function both raise: one error is a note on the other.
     0: a; a: 40 gives a1; hooks plain; hook_error close; close_error
-wrong-config: END-19
-    The caller opens the operator with a text in place of its `config`.
-    0: a; hooks plain; wrong_argument config
-wrong-fn: END-19
-    The caller opens the operator with a text in place of its `fn`.
-    0: a; hooks plain; wrong_argument fn
-wrong-elements: END-19
-    The caller opens the operator with a text in place of its `elements`.
-    0: a; hooks plain; wrong_argument elements
-wrong-restore: END-19
-    The caller opens the operator with a text in place of its `restore`.
-    0: a; hooks plain; wrong_argument restore
 nothing-happens-for-an-hour: END-23
     The second element comes an hour after the first, with no work in between.
     timeout 400; 0: a; 3600000: b; a b: 40 gives *1
 leaving-with-finished-results: END-7, END-10 in both modes
     The consumer leaves when b and c are finished and d waits for room: nothing more comes.
     capacity 2; 0: a b c d; a b: 40 gives *1; c: gives c1; sink read 1, pause 80, leave
-leaving-with-finished-results-and-a-back-off: END-7, END-10, RETRY-14 in both modes
+leaving-with-finished-results-and-a-back-off: END-7, END-10 in both modes
     The consumer leaves while c is finished and b backs off for ten seconds: nothing more comes.
     capacity 3; retry initial=10000; 0: a b c; a: 40 gives a1; b: 40 raises; c: 80 gives c1;
     sink read 1, pause 80, leave

@@ -90,11 +90,6 @@ END-18: the body raised, and the leg failed with ExceptionGroup
         40: #0 gives a1, out a1, left raising, closes, closed, ends failed ExceptionGroup
     keeps: 0: waits, takes 0, calls a;
         40: #0 gives a1, out a1, left raising, closes, closed, ends left unchanged
-END-19: expected InvalidConfig, as `elements` is a text, and the leg failed with AttributeError
-    plan: 0: a; wrong_argument elements
-    # A text is no input, and fails where it is read.
-    breaks: 0: waits, closed, ends failed AttributeError
-    keeps: 0: closed, ends failed InvalidConfig
 END-20: the consumer was cancelled, and leaving let it go on
     plan: 0: a; a: never with clean_up=40; cancel_at 40
     breaks: 0: waits, takes 0, calls a; 40: left, closes, #0 told, ends left after=stop;
@@ -122,14 +117,6 @@ END-11: leaving took 40.003 ms, and nothing had to be cleaned up for longer than
 END-6: expected open, then close, got none
     plan: 0: a; a: 40 gives; hooks plain
     breaks: 0: takes 0, calls a, end, #0 gives, closes, closed, ends finished
-END-19: expected InvalidConfig, as `config` is a text, and the leg hung
-    # The operator got another argument than the scenario says, so no other rule applies.
-    plan: 0: a; hooks plain; wrong_argument config
-    breaks: 0: waits, ends hung
-END-4: 1 task is left
-    # The operator started the task before the refusal, and left it behind.
-    plan: 0: a; wrong_argument fn
-    breaks: 0: closed, ends failed InvalidConfig tasks_left=1
 END-17
     # A further read after leaving waits for ever, which other rules judge.
     also: END-8

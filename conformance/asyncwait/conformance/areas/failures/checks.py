@@ -135,11 +135,6 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
 @leg_check("FAIL-7")
 def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iterator[Finding]:
     """If no call fails, the source's own error object comes after all elements that were read."""
-    if leg.scenario.source_error != "no-element":
-        yield from _ends_with_what_the_source_did(leg)
-
-
-def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
     theirs = {"CallFailed"} if leg.scenario.source_error == "contract" else set[str]()
@@ -159,13 +154,6 @@ def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
             yield f"the source's error came before {missing[0]}", ending.at
         else:
             yield None
-
-
-@leg_check("FAIL-13")
-def what_is_no_element_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """If the source gives an invalid element, a TypeError comes after all earlier elements."""
-    if leg.scenario.source_error == "no-element":
-        yield from _ends_with_what_the_source_did(leg)
 
 
 def _is_gone(item: Item, snapshots: set[int]) -> bool:

@@ -97,9 +97,6 @@ source-error-that-is-falsy: FAIL-7
 source-error-behind-what-was-stored: FAIL-7, REST-1
     The source raises in its first step; the restored a and b come out before the error.
     restore |1(a+b); source_error own; a: 80 gives a1; b: 40 gives b1
-source-gives-what-is-no-element: FAIL-13
-    The source gives None behind a and b, which come out before the error.
-    0: a@5 b@6; a: 80 gives a1; b: 40 gives b1; source_error no-element
 source-error-with-a-full-queue: FAIL-7
     The error of the source does not overtake a record that waits for room.
     unordered; capacity 1; 0: a b; a: 80 gives a1; b: 40 gives b1; source_error own;

@@ -87,10 +87,6 @@ FAIL-11: expected KeyboardInterrupt to end the loop, the leg failed CallFailed
     breaks: 0: waits, takes 0, calls a;
         40: #0 raises, closes, ends failed CallFailed record=a cause=KeyboardInterrupt
     keeps: 0: waits, takes 0, calls a; 40: #0 raises, closes, ends interrupted KeyboardInterrupt
-FAIL-13: the source raised, and the stream ended as if it had not
-    plan: 0: a; a: 40 gives; source_error no-element
-    breaks: 0: waits, takes 0, calls a, end raised; 40: #0 gives, ends finished
-    keeps: 0: waits, takes 0, calls a, end raised; 40: #0 gives, ends failed TypeError unchanged
 """)
 
 NEAR_MISSES = near_misses("""
