@@ -183,7 +183,7 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 defines the cause.
+    if failure == "CallTimedOut":  # After a failed attempt, any cause may stand.
         is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
         return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:
