@@ -108,7 +108,7 @@ def test_without_trio_the_others_are_there() -> None:
     program = (
         "import sys; sys.modules['trio'] = None\n"
         "from asyncwait.backends.faulty import gallery\n"
-        "gallery()['faulty-checks-nothing'](), gallery()['faulty-tells-the-cancelled']()"
+        "gallery()['faulty-reads-on-after-leaving'](), gallery()['faulty-tells-the-cancelled']()"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
 

@@ -38,7 +38,6 @@ def test_a_scenario_that_needs_nothing_stays_as_it_is(capability: Capability) ->
         ("figures_at 0", {"ordered", "statistics"}),
         ("contexts", {"ordered", "contexts", "one-loop"}),
         ("unshielded", {"ordered", "one-loop", "cancel-calls"}),
-        ("unequal_keys", {"ordered", "one-loop"}),
         ("a: never", {"ordered", "cancel-calls"}),
         ("a: gives with blocks=5", {"ordered", "cancel-calls"}),
         ("form callback", {"ordered", "callbacks"}),

@@ -80,7 +80,7 @@ class BatchCall(TaskCall):
     def begin(self, attempt: Attempt) -> Sequence[Any]:
         """Begin an attempt in the step of the call; return its value in a list, or an empty list.
 
-        An attempt whose value can't be copied fails alone (COPY-4).
+        An attempt whose value can't be copied fails alone.
         """
         if attempt not in self.staying or self.began > attempt.handler.due:
             return ()

@@ -180,7 +180,7 @@ class Attempt(TaskCall):
             gate.ended(permit, None)
 
     def close(self) -> None:
-        """Ignore the outcome of the call from now on, and cancel the timer (RETRY-9)."""
+        """Ignore the outcome of the call from now on, and cancel the timer (ELEM-3)."""
         self.is_open = False
         if self.limit is not None:
             self.operator.timers.cancel(self.limit)
@@ -196,7 +196,7 @@ class Attempt(TaskCall):
             self.on_outcome(outcome)
 
     def on_outcome(self, outcome: Outcome) -> None:
-        """Pass the outcome to the handler, if this is its latest attempt (RETRY-9)."""
+        """Pass the outcome to the handler, if this is its latest attempt (ELEM-3)."""
         if self.number == self.handler.attempts:
             self.handler.on_outcome(outcome)
 
@@ -261,7 +261,7 @@ class ResultHandler:
         self.attempt.start()
 
     def on_begun(self) -> None:
-        """Start the timeout in the step of the first call (TIME-7, REST-2)."""
+        """Start the timeout in the step of the first call (TIME-1, TIME-2)."""
         self.operator.last_called = max(self.place, self.operator.last_called)
         if self.was_called:
             return
@@ -287,7 +287,7 @@ class ResultHandler:
         """Decide the record by the outcome of its call, if the record is undecided (RES-4).
 
         Timers that were due earlier run first: this record's deadline (TIME-6, FAIL-4), or its
-        next attempt, to which the outcome does not belong (RETRY-9).
+        next attempt, to which the outcome does not belong (ELEM-3).
         """
         number, timers = self.attempts, self.operator.timers
         if timers.earliest < outcome.at:

@@ -114,7 +114,7 @@ def results_at_deadline(
 
     Raises:
         CallTimedOut: the handler is None, returned None, or raised. The cause is the error of the
-            handler, else `last_error` (RETRY-20).
+            handler, else `last_error` (TIME-4).
         InvalidResult: the handler returned another object that is not a collection of results.
         CallFailed: the handler's collection raised while it was read.
     """

@@ -103,7 +103,7 @@ class FunctionParts(Struct, frozen=True):
     def within(self, context: Context) -> "FunctionParts":
         """Return the same parts, but each plain part runs in a fresh copy of `context`.
 
-        No other code sees the variables that it sets (CTX-2, CTX-3, CTX-4), and it sees only the
+        No other code sees the variables that it sets (CTX-2, CTX-3), and it sees only the
         variables of `context`. A call in coroutine form needs a task in such a copy.
 
         Args:
@@ -145,7 +145,7 @@ def _refused_with(config: OperatorConfig, fn: Any, invoke: Any) -> Iterator[tupl
 def check_arguments(
     config: Any, fn: Any, elements: Any, restore: Any, operator: str, *supported: str
 ) -> FunctionParts:
-    """Refuse invalid arguments of an operator (END-19), and return the parts of `fn`.
+    """Refuse invalid arguments of an operator, and return the parts of `fn`.
 
     The parts receive copies of values, if `config.copy` is set.
 

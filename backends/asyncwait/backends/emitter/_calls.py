@@ -55,7 +55,7 @@ class Timers:
         life.when_over(self._running.clear)
 
     def start(self, entry: Entry) -> None:
-        """Start the timer of an entry, whose call begins now (TIME-7, REST-2)."""
+        """Start the timer of an entry, whose call begins now (TIME-1, TIME-2)."""
         deadline = self.now() + self.timeout
         if deadline < inf:
             self._running[entry] = deadline

@@ -1,14 +1,13 @@
 """COPY: operators that share values between calls although `copy` is set."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import Parts, ResultHandler, ResultStream, StreamTask
-from asyncwait.spec import Element, OperatorConfig, Record
+from asyncwait.reference import Parts, ResultStream
+from asyncwait.spec import OperatorConfig
 
 
 class _CopiesInItsOwnWay(ResultStream):
@@ -58,50 +57,3 @@ class CopiesForCallsAlone(ResultStream):
         super().__init__(parts, config, fn, *others)
         handlers = {name: getattr(fn, name, None) for name in ("timeout", "failure")}
         self.function = replace(self.function, **handlers)
-
-
-@breaks("COPY-4")
-class CopiesToSeeWhetherItCan(StreamTask):
-    """Copies each value on admission, where an error of `copy` is not handled."""
-
-    def process(self, element: Element) -> None:
-        if isinstance(element, Record) and self.config.copy is not None:
-            self.config.copy(element.value)
-        super().process(element)
-
-
-@breaks("COPY-4", behind="COPY-1", why="the call is given the value itself")
-class CallsWithWhatItCanNotCopy(_CopiesInItsOwnWay):
-    """Passes the original value if `copy` raises."""
-
-    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
-        def if_possible(value: Any) -> Any:
-            try:
-                return copy(value)
-            except Exception:  # any error of `copy`: that is the fault
-                return value
-
-        return if_possible
-
-
-@breaks("COPY-1")
-class CallsAgainWithTheLastCopy(_CopiesInItsOwnWay):
-    """Passes the last attempt's copy again if `copy` raises."""
-
-    def instead_of(self, copy: Any) -> Callable[[Any], Any]:
-        def if_possible(value: Any, last: dict[int, Any] = {}) -> Any:  # noqa: B006 - it is kept
-            with suppress(ValueError if id(value) in last else KeyError):
-                last[id(value)] = copy(value)
-            return last[id(value)]
-
-        return if_possible
-
-
-@breaks("COPY-4")
-class CopiesWhenItsBackOffEnds(ResultHandler):
-    """Copies the value when a back-off ends, outside the call."""
-
-    def start(self) -> None:
-        if self.attempts and self.operator.config.copy is not None:
-            self.operator.config.copy(self.record.value)
-        super().start()

@@ -4,10 +4,9 @@ import asyncio
 import math
 import sys
 import time
-from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import anyio
 import anyio.lowlevel
@@ -19,7 +18,6 @@ from asyncwait.reference import (
     End,
     Outcome,
     Output,
-    Parts,
     ResultHandler,
     ResultStream,
     SourceReader,
@@ -34,7 +32,6 @@ from asyncwait.spec import (
     OperatorConfig,
     OperatorError,
     Record,
-    Snapshot,
     Watermark,
     WatermarkStatus,
 )
@@ -93,7 +90,7 @@ class LeavesWithoutWaiting(StreamTask):
 
 
 @breaks(
-    "END-3", behind="TIME-9", why="nobody looks any more at calls that run on at their deadline"
+    "END-3", behind="TIME-9", why="calls that run on at their deadline are not watched any more"
 )
 class CancelsOnceItIsLeft(StreamTask):
     """Reports a failure to its consumer at once, and lets calls run until the consumer leaves."""
@@ -311,34 +308,6 @@ class SwallowsErrorsOfClosing(ResultStream):
         return None
 
 
-@breaks("END-14")
-class LetsTwoTasksWait(Output):
-    """Lets a second task wait for the next element, and never wakes the first task again."""
-
-    async def __anext__(self) -> Element:
-        self.news = None
-        return await super().__anext__()
-
-
-@breaks("END-15", behind="ORD-5", why="calls for another operator's records are calls for nothing")
-class SharesItsBacklog(StreamTask):
-    """Keeps the elements that wait for room in a class attribute, shared by all operators."""
-
-    _shared: ClassVar[deque[Element]] = deque()
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.backlog = self._shared
-
-
-@breaks("END-16", behind="CTX-5", why="another task has another context")
-class ClosesTheSourceFromOutside(SourceReader):
-    """Closes the source in the task that leaves the operator, not in the task that read it."""
-
-    async def run(self) -> None:
-        self.on_end(End(await self.read()))
-
-
 @breaks("END-17")
 class PollsItsSource(SourceReader):
     """Cancels each read after a tenth of a second, and reads again."""
@@ -363,37 +332,6 @@ class TellsItsTasksWhatTheBodyRaised(ResultStream):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
-@breaks("END-18")
-class KeepsQuietBehindTheBody(ResultStream):
-    """Raises the body's error without the errors that closing has raised."""
-
-    async def close(self) -> Exception | None:
-        error = await super().close()
-        self.source_trouble = None if self.body_has_raised else self.source_trouble
-        return None if self.body_has_raised else error
-
-    async def __aexit__(self, *raised: Any) -> None:
-        self.body_has_raised = raised[1] is not None
-        await super().__aexit__(*raised)
-
-
-@breaks("END-19")
-class ChecksNothing(ResultStream):
-    """Accepts any arguments without checking them."""
-
-    def __init__(
-        self, parts: Parts, config: Any, fn: Any, elements: Any, restore: Snapshot | None = None
-    ) -> None:
-        if not isinstance(elements, AsyncIterable):
-            elements = _nothing()
-        super().__init__(parts, config, fn, elements, restore)
-
-
-async def _nothing() -> AsyncIterator[Element]:
-    return
-    yield
-
-
 @breaks("END-5")
 class ClosesItsSourceTwice(SourceReader):
     """Closes its source after reading it, and once more on leaving."""
@@ -411,14 +349,6 @@ class KeepsCancellationsToItself(ResultStream):
         with suppress(asyncio.CancelledError):
             await super().__aexit__(kind, error, traceback)
         return isinstance(error, asyncio.CancelledError)
-
-
-@breaks("END-22", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
-class ForgetsShieldedConsumers(Output):
-    """Does not wake a reader when cancelled from outside, although the reader may be shielded."""
-
-    def interrupt(self) -> None:
-        pass
 
 
 @breaks("END-6")
@@ -538,32 +468,6 @@ class EndsWithAWaitThatIsGivenUp(Output):
             raise
 
 
-@breaks("END-9", is_bound=True)
-class LosesInTheInstant(Output):
-    """Takes an element for a wait that is cancelled in the instant in which it is woken."""
-
-    async def wait_for_news(self) -> None:
-        self.news = news = anyio.Event()
-        try:
-            await news.wait()
-        except BaseException:
-            if news.is_set():
-                self.take()
-            raise
-        finally:
-            self.news = None
-
-
-@breaks("END-9")
-class LosesAfterItWasWoken(Output):
-    """Yields to other tasks before it returns the element, and loses it if cancelled there."""
-
-    async def __anext__(self) -> Element:
-        element = await super().__anext__()
-        await anyio.lowlevel.checkpoint()
-        return element
-
-
 @breaks("END-11")
 class SleepsBeforeItCloses(ResultStream):
     """Sleeps for a quarter of a second on leaving, to give connections time to close."""
@@ -581,44 +485,6 @@ class ClosesWhatItHasBegunToRead(SourceReader):
     async def close(self) -> None:
         if self.iterator is not None:
             await super().close()
-
-
-@breaks("END-14")
-class ForgetsWhoWaits(Output):
-    """Refuses a second task, and then forgets that the first task waits."""
-
-    async def __anext__(self) -> Element:
-        try:
-            return await super().__anext__()
-        finally:
-            self.news = None
-
-
-@breaks("END-14")
-class QueuesItsReaders(Output):
-    """Lets a second task wait on a lock until the first task has its element."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._lock = anyio.Lock()
-
-    async def __anext__(self) -> Element:
-        async with self._lock:
-            return await super().__anext__()
-
-
-@breaks("END-16", is_bound=True, behind="CTX-5", why="another task has another context")
-class ReadsEachElementInATask(SourceReader):
-    """Starts a task for each read of the source."""
-
-    async def read_all(self) -> None:
-        self.iterator = iterator = aiter(self.elements)
-        while not self.stopped:
-            try:
-                element = await asyncio.ensure_future(anext(iterator))
-            except StopAsyncIteration:
-                break
-            await self.hand_over(element)
 
 
 class _KeepsItsDeadline(ResultHandler):

@@ -1,12 +1,9 @@
 """HOLD: operators that hold too many results, or do not use their room for results."""
 
-from collections.abc import Iterator
-from itertools import islice
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import OrderedQueue, RecordEntry, SourceReader
-from asyncwait.spec.snapshots import Stored
 
 
 @breaks("HOLD-1")
@@ -59,11 +56,3 @@ class ReadsTwoAtATime(SourceReader):
             self.on_element(element)
         else:
             await super().hand_over(element)
-
-
-@breaks("HOLD-5")
-class SavesAsManyAsItsCapacity(OrderedQueue):
-    """Stores at most as many elements in a snapshot as its capacity."""
-
-    def elements(self) -> Iterator[Stored]:
-        return islice(super().elements(), self.capacity)

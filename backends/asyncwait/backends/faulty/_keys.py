@@ -18,7 +18,7 @@ from asyncwait.reference import (
     RecordEntry,
     ResultHandler,
 )
-from asyncwait.spec import Element, Record
+from asyncwait.spec import Element
 from asyncwait.spec.snapshots import Stored
 
 
@@ -50,19 +50,6 @@ class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
     def peek_ready(self) -> Entry | None:
         first = next(iter(self), None)
         return None if first is None or first.outputs is None else first
-
-
-@breaks("KEY-4", behind="KEY-1", why="the last of a line is called before the others are decided")
-class ServesALineFromItsEnd(KeyLines):
-    """Calls the last record first that waits for a key."""
-
-    def leave(self, handler: ResultHandler) -> ResultHandler | None:
-        line = self.lines.get(handler.record.key)
-        assert line is not None
-        decided = line.popleft()
-        line.rotate(1)
-        line.appendleft(decided)
-        return super().leave(handler)
 
 
 @breaks("KEY-5")
@@ -171,15 +158,6 @@ class CallsRecordsAtOnceWhoseKeysHaveNoHash(KeyLines):
         return id(key) if isinstance(key, list | dict) else key
 
 
-@breaks("KEY-8")
-class ComparesKeysByEqualityAlone(KeyLines):
-    """Compares keys by equality, and a NaN is not equal to itself."""
-
-    def key_of(self, handler: ResultHandler) -> Any:
-        key = handler.record.key
-        return key if key == key else handler  # noqa: PLR0124 - that is the fault
-
-
 @breaks("KEY-9")
 class GivesNoRoomToWhoWaitsForAKey(KeyLines):
     """Gives records that wait for their keys no slots."""
@@ -195,51 +173,12 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
         return following
 
 
-@breaks("KEY-10")
-class CountsTheWaitForTheKey(ResultHandler):
-    """Starts the deadline of a record on admission, before the record has its key."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.admitted_at = self.operator.clock()
-
-    def due_after(self, timeout: float) -> float:
-        waits = self.operator.keys is not None and self.operator.gathered is None
-        return self.admitted_at + timeout if waits else super().due_after(timeout)
-
-
 class FreesEachKeyOnce(AsyncWaitOperator):
     """Does not free a key again that another record holds by then."""
 
     def free_key(self, handler: ResultHandler) -> None:
         if not getattr(handler, "has_freed", False):
             super().free_key(handler)
-
-
-@breaks("KEY-11", FreesEachKeyOnce)
-class FreesKeysInBackOffs(ResultHandler):
-    """Frees the key of a record during its back-off."""
-
-    has_freed = False
-
-    def back_off(self, due: float) -> None:
-        super().back_off(due)
-        self.operator.free_key(self)
-        self.has_freed = True
-
-
-@breaks("KEY-12")
-class StoresOneRecordOfEachKey(KeyOrderedQueue):
-    """Stores the called record of each key, but not the records that wait behind it."""
-
-    def elements(self) -> Iterator[Stored]:
-        busy: list[Any] = []
-        for entry in self:
-            record = entry.element
-            if not isinstance(record, Record) or record.key not in busy:
-                yield record
-            if isinstance(record, Record) and entry.outputs is None:
-                busy.append(record.key)
 
 
 @breaks("SNAP-4")
@@ -249,24 +188,6 @@ class StoresTheRunningRecordFirst(KeyOrderedQueue):
     def elements(self) -> Iterator[Stored]:
         running = {id(entry.element) for entry in self.called if entry.outputs is None}
         yield from sorted(super().elements(), key=lambda element: id(element) not in running)
-
-
-@breaks("KEY-13")
-class RemembersAllKeys(KeyLines):
-    """Keeps a line for each key that it ever saw."""
-
-    def enter(self, handler: ResultHandler) -> bool:
-        line = self.lines.get(handler.record.key)
-        if line is None:
-            return super().enter(handler)
-        line.append(handler)
-        return len(line) == 1
-
-    def leave(self, handler: ResultHandler) -> ResultHandler | None:
-        line = self.lines.get(handler.record.key)
-        assert line is not None
-        line.popleft()
-        return line[0] if line else None
 
 
 class _FreesKeysOfEndedCalls(AsyncWaitOperator):

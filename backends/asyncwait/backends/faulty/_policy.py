@@ -127,37 +127,6 @@ class AsksAboutEachDeadline(ResultHandler):
         return results
 
 
-@breaks("POLICY-6")
-class TakesTextForResults(ResultHandler):
-    """Emits any iterable that a failure handler returns, even the letters of a text."""
-
-    def decide_despite(self, failure: OperatorError) -> None:
-        if self.is_decided or self.operator.function.failure is None:
-            raise failure.after(self.attempts)
-        results = results_despite(failure.after(self.attempts), self.lenient)
-        self.operator.failures_handled += 1
-        self.decide(results)
-
-    def lenient(self, value: Any, error: OperatorError) -> Any:
-        """Call the failure handler, and split a text into its letters."""
-        assert self.operator.function.failure is not None
-        given = self.operator.function.failure(value, error)
-        return tuple(given) if isinstance(given, str | bytes) else given
-
-
-@breaks("POLICY-6")
-class AsksAboutItsHandlersResults(ResultHandler):
-    """Handles invalid results of the failure handler as another failure."""
-
-    def decide_despite(self, failure: OperatorError) -> None:
-        try:
-            super().decide_despite(failure)
-        except InvalidResult as final:
-            if final is failure:
-                raise
-            self.decide(results_despite(final, lambda *_: []))
-
-
 @breaks("POLICY-7")
 class GivesItsHandlerWhatWasRaised(ResultHandler):
     """Passes the failure handler a plain CallFailed without a cause, whatever has failed."""
@@ -171,7 +140,7 @@ class GivesItsHandlerWhatWasRaised(ResultHandler):
         self.decide(collect_results(self.record, results))
 
 
-@breaks("POLICY-7", behind="RETRY-20", why="the cause of a timeout is hidden, too")
+@breaks("POLICY-7")
 class TellsItsHandlerThatTimeIsUp(ResultHandler):
     """Passes the failure handler a TimeoutError as the cause at each deadline."""
 
@@ -197,27 +166,6 @@ class TellsItsHandlerOfOneAttempt(ResultHandler):
             raise final.after(attempts) from final.__cause__
         finally:
             self.attempts = attempts
-
-
-@breaks("POLICY-8")
-class AsksTheFailureHandlerFirst(ResultHandler):
-    """Calls the failure handler at a deadline before the timeout handler."""
-
-    def on_deadline(self) -> None:
-        late = CallTimedOut(self.record, "no results in time")
-        try:
-            self.decide_despite(late)
-        except OperatorError:
-            super().on_deadline()
-
-
-@breaks("POLICY-9")
-class AsksAfterEachAttempt(ResultHandler):
-    """Calls the failure handler after the first failed attempt, instead of retrying."""
-
-    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
-        handler = self.operator.function.failure
-        return None if handler is not None else super().pause_after_failure(failure, left)
 
 
 @breaks("POLICY-1")

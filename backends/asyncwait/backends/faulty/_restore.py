@@ -1,7 +1,7 @@
 """REST: operators that restore wrongly."""
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import End, ResultHandler, StreamTask
+from asyncwait.reference import End, StreamTask
 from asyncwait.spec import Record, Watermark, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
@@ -20,22 +20,6 @@ class RestoresTheRestLast(StreamTask):
         self.stored = self._later
         super().restore()
         super().on_end(end)
-
-
-class _NotesItsRestore(StreamTask):
-    def restore(self) -> None:
-        self.restored_at = self.clock()
-        super().restore()
-
-
-@breaks("REST-2", _NotesItsRestore)
-class TimesRestoredCallsFromTheRestore(ResultHandler):
-    """Starts the deadlines of restored records at the restore, not at their own calls."""
-
-    def due_after(self, timeout: float) -> float:
-        task = self.operator.output.task
-        assert isinstance(task, _NotesItsRestore)
-        return super().due_after(timeout) if task.read > 0 else task.restored_at + timeout
 
 
 @breaks("REST-3")

@@ -129,17 +129,6 @@ class AsksSuppliersWhereTheyAre(Attempt):
         return _AsksAtOnce(completion.send, completion.clock)
 
 
-@breaks("RES-8")
-class ReadsResultsTwice(ResultHandler):
-    """Iterates over the results of a record twice: to count them, and to read them."""
-
-    def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        given = outcome.given() if outcome.is_supplied else outcome.given
-        if hasattr(given, "__iter__"):
-            sum(1 for _ in given)
-        return super().collect(Returned(given, outcome.at))
-
-
 @breaks("RES-1")
 class KeepsSixteenResults(ResultHandler):
     """Keeps at most sixteen results of a record, and drops the others."""
@@ -208,36 +197,6 @@ class LetsErrorsOverruleResults(ResultHandler):
         if isinstance(outcome, Raised) and self.is_decided:
             self.results_of(outcome)
         super().on_outcome(outcome)
-
-
-class _Lazy(deque[Any]):
-    """Outputs whose values are read from a list when they are taken."""
-
-    given: Any = ()
-    taken = 0
-
-    def popleft(self) -> Any:
-        output = super().popleft()
-        self.taken += 1
-        return replace(output, value=(self.given[self.taken - 1 :] or self.given)[0])
-
-
-@breaks("RES-9")
-class KeepsTheListThatACallGave(ResultHandler):
-    """Counts the results when a record is decided, and reads the list when they are taken."""
-
-    given: Any = ()
-
-    def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        given = outcome.given() if outcome.is_supplied else outcome.given
-        self.given = given if type(given) is list and given else ()
-        return super().collect(Returned(given, outcome.at))
-
-    def decide(self, results: tuple[Any, ...]) -> None:
-        super().decide(results)
-        if self.given and not self.timed_out:
-            self.entry.outputs = outputs = _Lazy(self.entry.outputs or ())
-            outputs.given = self.given
 
 
 @breaks("RES-1")

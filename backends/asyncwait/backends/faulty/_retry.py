@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
@@ -18,7 +17,6 @@ from asyncwait.reference import (
     Outcome,
     Raised,
     ResultHandler,
-    Returned,
     StreamTask,
     Watch,
 )
@@ -176,7 +174,7 @@ class TellsNoAttempts(ResultHandler):
             raise type(error)(error.record, error.reason) from error.__cause__
 
 
-@breaks("RETRY-8")
+@breaks("ELEM-3")
 class PutsOutWhatWasRefused(ResultHandler):
     """Adds refused results to the results of the next attempt."""
 
@@ -192,7 +190,7 @@ class PutsOutWhatWasRefused(ResultHandler):
         super().decide(self.refused + results)
 
 
-@breaks("RETRY-9")
+@breaks("ELEM-3")
 class HandsOneHandleToAllAttempts(Attempt):
     """Accepts the outcome of an older attempt as the present attempt's: Flink's RT-10."""
 
@@ -275,11 +273,7 @@ class BacksOffBeyondTheDeadline(ResultHandler):
             super().conclude(outcome)
 
 
-@breaks(
-    "RETRY-18",
-    behind="RETRY-14",
-    why="the operator should have failed at the deadline, and calls again",
-)
+@breaks("RETRY-18")
 class RepeatsAfterTheHandler(ResultHandler):
     """Treats the error of a timeout handler as a reason for another attempt: FLINK-38082."""
 
@@ -298,15 +292,6 @@ class WaitsOutHopelessBackOffs(ResultHandler):
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
         del left
         return super().pause_after_failure(failure, math.inf)
-
-
-@breaks("RETRY-20")
-class HidesErrorsBehindTheTimeout(ResultHandler):
-    """Raises the timeout error without the last error of the attempts."""
-
-    def results_at_deadline(self) -> tuple[Any, ...]:
-        self.last_error = None
-        return super().results_at_deadline()
 
 
 @breaks("RETRY-18")
@@ -359,30 +344,7 @@ class SwallowsErrorsOfPredicates(ResultHandler):
                 raise
 
 
-@breaks("RETRY-14", loop="trio", is_bound=True)  # on asyncio its task is cancelled, and not a scope
-class SleepsOnWhenItIsLeft(Attempt):
-    """Backs off in the call's own task, where a shield prevents its cancellation."""
-
-    async def invoke(self) -> Outcome:
-        record, function = self.handler.record, self.operator.function.call
-        try:
-            return await super().invoke()
-        except Exception as error:
-            pause = self.handler.pause_after_failure(call_failed(record, error), math.inf)
-            if pause is None or function is None:
-                raise
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(pause)
-        self.number = self.handler.attempts = self.number + 1
-        self.begin()
-        return Returned(await function(record.value), self.operator.clock())
-
-
-@breaks(
-    "RETRY-15",
-    behind="RETRY-1",
-    why="in most of its examples the input has ended when a call fails, and few are about this",
-)
+@breaks("RETRY-1")
 class StopsRepeatingAtTheEndOfInput(ResultHandler):
     """Treats every outcome as final once the input has ended: Flink's EI-4."""
 
@@ -392,7 +354,7 @@ class StopsRepeatingAtTheEndOfInput(ResultHandler):
         return super().pause_after_failure(failure, left)
 
 
-@breaks("RETRY-15")
+@breaks("RETRY-3")
 class HurriesAtTheEndOfInput(StreamTask):
     """Ends all back-offs at once when the input ends: Flink's EI-5."""
 
@@ -412,7 +374,7 @@ class _KnowsWhatWasStored(StreamTask):
         super().restore()
 
 
-@breaks("RETRY-16", _KnowsWhatWasStored)
+@breaks("RETRY-1", _KnowsWhatWasStored)
 class TakesRestoredCallsForRepetitions(ResultHandler):
     """Counts one attempt from before the crash for each restored record."""
 
@@ -424,7 +386,7 @@ class TakesRestoredCallsForRepetitions(ResultHandler):
         super().start()
 
 
-@breaks("RETRY-17")
+@breaks("RETRY-1")
 class NeverRepeatsWhatRaisesAtOnce(Attempt):
     """Does not repeat a function that raises before it waits: Flink's RT-18."""
 
@@ -436,12 +398,3 @@ class NeverRepeatsWhatRaisesAtOnce(Attempt):
             if self.operator.clock() == began:
                 self.operator.back_offs = None
             raise
-
-
-@breaks("RETRY-21")
-class AsksItsPredicateAgain(ResultHandler):
-    """Calls the predicate twice: to decide on a retry, and for the length of the back-off."""
-
-    def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
-        pause = super().pause_after_failure(failure, left)
-        return None if pause is None else super().pause_after_failure(failure, left)

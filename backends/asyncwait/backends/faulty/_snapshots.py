@@ -1,6 +1,5 @@
 """SNAP: operators whose snapshots store too little or too much, or come at the wrong time."""
 
-from bisect import bisect
 from collections import deque
 from collections.abc import Iterator
 
@@ -8,7 +7,7 @@ import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import End, FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
+from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
 from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.snapshots import Stored
 
@@ -126,30 +125,12 @@ class CountsOnlyWhatIsStored(StreamTask):
         self.read -= not isinstance(element, Stored)
 
 
-@breaks("SNAP-9")
-class CountsWhatIsNoElement(StreamTask):
-    """Counts as read an object of the source that is not an element."""
-
-    def on_end(self, end: End) -> None:
-        self.read += isinstance(end.error, TypeError)
-        super().on_end(end)
-
-
 @breaks("SNAP-10")
 class DropsTheUpstream(StreamTask):
     """Treats an incoming snapshot as a plain barrier, and loses its content."""
 
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         super().process_barrier(Barrier(barrier.checkpoint_id))
-
-
-@breaks("SNAP-11")
-class AnswersTheLatestRequestFirst(Output):
-    """Emits the requested snapshots in reverse order of the requests."""
-
-    def put_first(self, snapshot: Snapshot) -> None:
-        self.ahead.appendleft(snapshot)
-        self.tell()
 
 
 @breaks("SNAP-1")
@@ -252,14 +233,3 @@ class KeepsTheLastUpstream(StreamTask):
         elif self._upstream is not None:
             barrier = replace(self._upstream, checkpoint_id=barrier.checkpoint_id)
         super().process_barrier(barrier)
-
-
-@breaks("SNAP-11")
-class SortsRequestsByNumber(Output):
-    """Emits the requested snapshots by checkpoint number, not by the order of the requests."""
-
-    def put_first(self, snapshot: Snapshot) -> None:
-        requested = [e for e in self.ahead if isinstance(e, Snapshot) and e.read is not None]
-        numbers = [e.checkpoint_id for e in requested]
-        self.ahead.insert(bisect(numbers, snapshot.checkpoint_id), snapshot)
-        self.tell()

@@ -148,7 +148,7 @@ class NotesArrivals(StreamTask):
         self.arrived_at = self.clock()
 
 
-@breaks("TIME-7", NotesArrivals)
+@breaks("TIME-1", NotesArrivals)
 class TimesTheWaitForRoom(ResultHandler):
     """Counts the deadline from the time when a record was read, not called."""
 
@@ -323,7 +323,7 @@ class ForgetsThatAbandonedCallsEnd(CancelledCalls):
         super().ended(call)
 
 
-@breaks("TIME-4", behind="RETRY-20", why="the cause is that of another record, too")
+@breaks("TIME-4")
 class BlamesTheHeadForATimeout(ResultHandler):
     """Names the first record in flight as the late record."""
 

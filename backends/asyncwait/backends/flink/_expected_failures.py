@@ -58,12 +58,6 @@ KNOWN = (
         examples=("supplier-that-raises",),
     ),
     Known(
-        "EL-6",
-        ("RES-9",),
-        "what comes out is what a list of results holds when the turn of its record comes",
-        examples=("lists-that-are-used-again-behind-a-slow-head",),
-    ),
-    Known(
         "CO-15",
         ("RES-4",),
         "a completion after the end raises an error in the completing thread",
@@ -73,7 +67,7 @@ KNOWN = (
         "FA-1",
         ("FAIL-1",),
         "what a function raises where it is called comes out as it is",
-        seldom=("COPY-4", "END-7"),
+        seldom=("END-7",),
         examples=("callback-raises-at-once",),
     ),
     Known(
@@ -118,14 +112,14 @@ KNOWN = (
     ),
     Known(
         "RT-10",
-        ("ELEM-3", "RETRY-9"),
+        ("ELEM-3",),
         "the answer of an attempt that is over comes out",
-        seldom=("ELEM-4", "ELEM-8", "FAIL-3", "FAIL-4", "RETRY-14"),
+        seldom=("ELEM-4", "ELEM-8", "FAIL-3", "FAIL-4"),
         examples=("answers-of-attempts-that-are-over",),
     ),
     Known(
         "RT-13",
-        ("RETRY-19", "RETRY-20"),
+        ("RETRY-19",),
         "a record backs off until its deadline, and the error of that forgets the last attempt's",
         seldom=("FAIL-2", "RETRY-6"),
         examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
@@ -147,14 +141,14 @@ KNOWN = (
     ),
     Known(
         "EI-4",
-        ("RETRY-1", "RETRY-15"),
+        ("RETRY-1",),
         "at the end of input an outcome is final",
         seldom=("END-7", "FAIL-8"),
         examples=("repeated-behind-the-end-of-input",),
     ),
     Known(
         "EI-5",
-        ("ORD-5", "RETRY-3", "RETRY-15"),
+        ("ORD-5", "RETRY-3"),
         "at the end of input a record that has backed off is called once more at once",
         examples=("end-of-input-in-a-second-attempt",),
     ),
@@ -166,12 +160,6 @@ _THE_SAME = ("LM-2", "CO-7", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
 
 KNOWN_KEYED = (
     *(each for each in KNOWN if each.flink in _THE_SAME),
-    Known(
-        "EL-6",
-        (),
-        "what comes out is what a list of results holds when it is emitted, if it waits for that",
-        seldom=("RES-9",),
-    ),
     Known(
         "CAP-8",
         ("CAP-5",),
@@ -201,7 +189,7 @@ KNOWN_KEYED = (
         "KO-10",
         ("FAIL-1",),
         "what a function raises where it is called ends the stream, and names no record",
-        seldom=("COPY-4", "END-7", "FAIL-8"),
+        seldom=("END-7", "FAIL-8"),
         examples=("callback-raises-at-once",),
     ),
     Known(

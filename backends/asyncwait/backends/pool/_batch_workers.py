@@ -303,7 +303,7 @@ class BatchWorkers(Workers):
             sweep.expect(now)
 
     def _copies(self, worker: BatchWorker) -> list[Any]:
-        """Return copies of the values; a record without one has failed alone (COPY-4)."""
+        """Return copies of the values; a record without one has failed alone."""
         assert self._copy is not None
         values: list[Any] = []
         entries: list[Entry] = []

@@ -1,12 +1,8 @@
 """Rules that PyFlink 2.3.0 is known to break, and the departures at fault: data for the suite."""
 
-from msgspec.structs import replace
-
-from asyncwait.backends.flink._expected_failures import KNOWN as OF_FLINK
 from asyncwait.backends.flink._expected_failures import Known
 
 KNOWN = (
-    *(replace(each, seldom=("RES-1",)) for each in OF_FLINK if each.flink == "EL-6"),
     Known(
         "PY-2",
         ("CTX-1", "CTX-3"),
@@ -24,7 +20,6 @@ KNOWN = (
         "PY-6",
         ("FAIL-1", "FAIL-2", "FAIL-3", "FAIL-4"),
         "an error is raised with the next element, or never; other results come out meanwhile",
-        seldom=("RETRY-14",),
         examples=("failing-while-the-source-is-silent", "earlier-failure-of-a-later-record"),
     ),
     Known(
@@ -37,12 +32,12 @@ KNOWN = (
         "PY-9",
         ("RETRY-4",),
         "a record backs off for as long as is due after another one's attempts",
-        seldom=("RETRY-1", "RETRY-3", "RETRY-15"),
+        seldom=("RETRY-1", "RETRY-3"),
         examples=("every-other-record-is-refused-to-the-end",),
     ),
     Known(
         "RT-13",
-        ("RETRY-19", "RETRY-20"),
+        ("RETRY-19",),
         "a record backs off until its deadline, and the error of that forgets the last attempt's",
         seldom=(
             "CAP-1",
@@ -56,7 +51,6 @@ KNOWN = (
             "RES-5",
             "RETRY-6",
             "TIME-1",
-            "TIME-7",
         ),
         examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
     ),
@@ -80,7 +74,6 @@ KNOWN = (
             "TIME-1",
             "TIME-2",
             "TIME-6",
-            "TIME-7",
             "TIME-10",
         ),
     ),

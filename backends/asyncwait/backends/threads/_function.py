@@ -115,7 +115,7 @@ class Threaded:
         return self.read_results(uncosted(returned))
 
     def read_results(self, returned: Any) -> Any:
-        """Read results whose reading may block, or that the next call may reuse (RES-9)."""
+        """Read results whose reading may block, or that the next call may reuse."""
         if self.single:
             return settled("fn", returned)
         if self._wrap is not None:

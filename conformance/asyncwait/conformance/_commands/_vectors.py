@@ -195,8 +195,6 @@ def _is_undisturbed(scenario: Scenario) -> bool:
         scenario.source_error not in {"", "own", "falsy"},
         scenario.hook_error,
         scenario.close_error,
-        scenario.wrong_argument,
-        scenario.company != "none",
         scenario.timeout is not None and scenario.blocks,
     )
     return not any(odd)
@@ -208,7 +206,7 @@ def _is_settled(scenario: Scenario, plan: Plan) -> bool:
     if retry is not None and (scenario.timeout is not None or retry.attempt_timeout is not None):
         return False
     errors = {plan.handler.error, plan.failure.error, *(step.error for step in plan.steps)}
-    if errors & FOR_THE_PROGRAM or (scenario.copies and plan.uncopied):
+    if errors & FOR_THE_PROGRAM:
         return False
     return all(_is_step_settled(scenario, step) for step in plan.steps)
 

@@ -72,7 +72,7 @@ def results_are_of_the_record(history: History) -> Iterator[Finding]:
                 each.identity,
                 records.get(each.identity),
             )
-            text = f"{lane}: the result of {each.identity} is that of {call and call.item.identity}"
+            text = f"{lane}: {each.identity} has the result of {call and call.item.identity}"
             yield None if own else (text, at)
 
 

@@ -24,7 +24,7 @@ is true, and a mode needs no name. A snapshot is an element. The parts of other 
 their order, or by name:
 
     restore |1(a+b); retry; retry max_attempts=5 cap=160; requests 40 1, 80 2
-    crashes 80, 40 mode=unordered; sink read 1, give_up 40 turns=3, leave
+    crashes 80, 40 mode=unordered; sink read 1, give_up 40, leave
     limits window 2 200, in-flight 1 by, budget 5 costs then=stop
 
 Words of elements of a stream, values and options:
@@ -247,8 +247,6 @@ def _plan(value: Any, text: str) -> Plan:
             more[_HANDLERS[words[0]]] = msgspec.convert(_act(words[1:]), Handler, strict=False)
         elif words[0] in _OF_PLANS and len(words) == 2:  # noqa: PLR2004 - a name and its value
             more[_OF_PLANS[words[0]]] = value_of(words[1])
-        elif words == ["uncopied"]:
-            more["uncopied"] = True
         else:
             steps += _steps(words)
     if steps:
@@ -356,7 +354,6 @@ def _told_plan(plan: Plan) -> str:
     clauses = [*_repeated(" times ", map(_told_step, plan.steps))]
     handlers = {"late": plan.handler, "failed": plan.failure}
     clauses += [f"{name} {_told_act(h)}" for name, h in handlers.items() if h != Handler("none")]
-    clauses += ["uncopied"] * plan.uncopied
     clauses += [f"costs {plan.cost}"] * (plan.cost != 1)
     clauses += [f"of {word_of(plan.group)}"] * bool(plan.group)
     return f"{head if head == plan.value else f'plan {head}'}: {', '.join(clauses)}"

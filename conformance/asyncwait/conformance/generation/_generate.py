@@ -191,9 +191,7 @@ def with_keys(chance: Chance, scenario: Scenario) -> Scenario:
     inputs = tuple(
         replace(timed, element=_keyed(chance, timed.element, keys)) for timed in scenario.inputs
     )
-    unequal = chance.choice(_SOMETIMES)
-    keyed = replace(scenario, mode=mode, inputs=inputs, restore=restore, crashes=crashes)
-    return replace(keyed, unequal_keys=unequal)
+    return replace(scenario, mode=mode, inputs=inputs, restore=restore, crashes=crashes)
 
 
 def _keyed(chance: Chance, element: Element, keys: Sequence[Any]) -> Element:
@@ -214,21 +212,9 @@ def with_figures(chance: Chance, scenario: Scenario) -> Scenario:
     return replace(scenario, figures_at=tuple(sorted(drawn)))
 
 
-def _uncopied(step: Step) -> Step:
-    """Have a call that raises at once raise because its value can't be copied."""
-    is_so = step.does == "raise" and not (step.after or step.thread or step.twice)
-    return replace(step, uncopied=True) if is_so else step
-
-
-def with_copies(chance: Chance, scenario: Scenario) -> Scenario:
-    """Return `scenario` with copies; some values or calls can't be copied."""
-    plans = list(scenario.plans)
-    if plans and scenario.retry is None and chance.choice(_SOMETIMES):
-        number = chance.randint(0, len(plans) - 1)
-        plans[number] = replace(plans[number], uncopied=True)
-    if scenario.retry is not None:
-        plans = [replace(plan, steps=tuple(map(_uncopied, plan.steps))) for plan in plans]
-    return replace(scenario, copies=True, plans=tuple(plans))
+def with_copies(_: Chance, scenario: Scenario) -> Scenario:
+    """Return `scenario` with copies."""
+    return replace(scenario, copies=True)
 
 
 def maybe(rng: Random, chance: float) -> bool:
@@ -310,10 +296,7 @@ def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
     if maybe(rng, 0.04):
         cost = most + 1
-    # A failed copy counts as a call, but not for a limit.
-    steps = tuple(replace(step, uncopied=False) for step in plan.steps)
-    changes = {"steps": steps, "uncopied": False, "handler": handler}
-    return replace(plan, cost=cost, group=group, **changes)
+    return replace(plan, cost=cost, group=group, handler=handler)
 
 
 QUICK, FULL = 700, 10_000
@@ -344,7 +327,6 @@ LAYERS: Mapping[str, Layer] = {
     "copies": Layer(0.15, with_copies),
     "contexts": Layer(0.3, _with("contexts")),
     "unshielded": Layer(0.3, _with("unshielded")),
-    "reuses": Layer(0.2, _with("reuses")),
 }
 """Layers in the order of their use: failures follow retries, and copies follow failures."""
 

@@ -352,7 +352,6 @@ def _mixed(
         crashes=rng.choice([(), (), (Crash(crash * GRID),)]),
         contexts=maybe(rng, share),
         unshielded=maybe(rng, share),
-        reuses=maybe(rng, share),
     )
 
 

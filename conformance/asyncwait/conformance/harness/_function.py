@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidConfig, Record, ResultFuture, RetryAfter
@@ -133,7 +132,7 @@ def planned_function(
     elif scenario.batch is not None:
         fn = _WRAPPED[scenario.function](_batched(recorder, scenario.batch))
     else:
-        fn = _WRAPPED[scenario.function](_coroutine(recorder, spawn))
+        fn = _WRAPPED[scenario.function](_coroutine(recorder))
     if scenario.handled:
         fn.timeout = lambda value: _given(recorder, scenario.handler(recorder.handler_asked(value)))
     if scenario.failures_handled:
@@ -146,20 +145,9 @@ def planned_function(
     return fn
 
 
-def planned_copy(recorder: Recorder) -> Callable[[Any], Any]:
-    """Return a function that copies values, or raises where the plan says so."""
-
-    def copy(value: Any) -> Any:
-        if (refused := recorder.refuses_copy(value)) is not None:
-            raise recorder.planned(planned_error(refused.error, refused.retry_after))
-        return recorder.tracker.copy(value)
-
-    return copy
-
-
-def _coroutine(recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> Any:
+def _coroutine(recorder: Recorder) -> Any:
     async def fn(value: Any) -> Any:
-        return await _call(recorder, value, spawn)
+        return await _call(recorder, value)
 
     return fn
 
@@ -269,21 +257,13 @@ _WRAPPED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], Any]], None]) -> Any:
+async def _call(recorder: Recorder, value: Any) -> Any:
     call, step = recorder.call_started(value)
-    others = _Others(step, spawn)
     try:
-        if call == 0 and recorder.visit is not None:
-            await recorder.visit()
         await _until(step)
-        await others.have_cancelled()
         recorder.call_goes_on(call)
         recorder.block(step.blocks)
-    except anyio.get_cancelled_exc_class() as error:
-        if others.were_quick:
-            recorder.call_ended(call, "raised")
-            recorder.planned(error)
-            raise
+    except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
         await recorder.clean_up(call, step.clean_up / 1000)
         if not step.swallow:
@@ -304,33 +284,6 @@ def _with_cost(answer: Any, used: float | None) -> Any:
             answer.cost = Cost(None, used)  # type: ignore[attr-defined]
         return answer
     return Cost(answer, used)
-
-
-class _Others:
-    """Other code that keeps the task of a call and cancels it, on asyncio."""
-
-    def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
-        self._step = step
-        self._task: asyncio.Task[Any] | None = None
-        self.were_quick = False
-        """Whether they cancelled the task while the call ran."""
-        if step.by_others or step.after_end is not None:
-            task = present_task()
-            self._task = task if isinstance(task, asyncio.Task) else None
-            if self._task is not None and step.after_end is not None:
-                spawn(self._cancel_later)
-
-    async def have_cancelled(self) -> None:
-        """Cancel the call now, if the plan cancels it while it runs."""
-        if self._step.by_others and self._task is not None:
-            self.were_quick = True
-            asyncio.get_running_loop().call_soon(self._task.cancel)
-            await anyio.sleep_forever()
-
-    async def _cancel_later(self) -> None:
-        await asyncio.sleep((self._step.after + (self._step.after_end or 0)) / 1000)
-        assert self._task is not None
-        self._task.cancel()
 
 
 async def _until(step: Step) -> None:
@@ -450,43 +403,36 @@ def _raise(error: BaseException) -> Any:
     raise error
 
 
-class _Once:
-    """An iterable of results that notes each reading but the first, and has no truth value."""
+class _Iterable:
+    """An iterable of results that has no truth value."""
 
     def __init__(self, recorder: Recorder, call: int, results: tuple[Any, ...]) -> None:
         self._recorder = recorder
         self._call = call
         self._results = results
-        self._is_read = False
 
     def __bool__(self) -> bool:
         raise TypeError("an iterable of results is neither true nor false")
 
     def __iter__(self) -> Iterator[Any]:
-        if self._is_read:
-            self._recorder.misused("read-twice", f"the results of call {self._call}")
-        self._is_read = True
         if self._recorder.contexts is not None:
             self._recorder.contexts.belongs_to(self._call, "the results of ")
         return iter(self._results)
 
 
 def _collection(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Any:
-    """Return results in one of the usual forms: a list, an iterable object, or an iterator.
-
-    Results that the user still holds, a list or an iterator over it, are reused later.
-    """
+    """Return results in one of the usual forms: a list, an iterable object, or an iterator."""
     given = recorder.tracker.results(results)
     match call % 4:
         case 1:
-            return _Once(recorder, call, given)
+            return _Iterable(recorder, call, given)
         case 3:
-            return _one_by_one(recorder, call, recorder.lend(given))
+            return _one_by_one(recorder, call, given)
         case _:
-            return recorder.lend(given)
+            return list(given)
 
 
-def _one_by_one(recorder: Recorder, call: int, results: list[Any]) -> Iterator[Any]:
+def _one_by_one(recorder: Recorder, call: int, results: tuple[Any, ...]) -> Iterator[Any]:
     if recorder.contexts is not None:
         recorder.contexts.belongs_to(call, "the results of ")
     yield from results
@@ -510,7 +456,7 @@ def _given(recorder: Recorder, handler: Handler | None) -> Any:
     recorder.block(handler.blocks)
     match handler.does:
         case "reply":
-            return recorder.lend(recorder.tracker.results(handler.results))
+            return list(recorder.tracker.results(handler.results))
         case "raise":
             raise recorder.planned(planned_error(handler.error))
         case "misreturn":
@@ -525,7 +471,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             recorder.contexts.is_opened()
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
-            raise recorder.planned(Planned(hook), passes=True, closing=hook == "close")
+            raise recorder.planned(Planned(hook), passes=True)
 
     async def coroutine() -> None:
         try:

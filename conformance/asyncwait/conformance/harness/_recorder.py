@@ -7,13 +7,13 @@ a process in which one scenario is played at a time, for its author.
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
-from asyncwait.conformance.harness._cancelling import CallTasks, outlast
+from asyncwait.conformance.harness._cancelling import clean_up_unshielded, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._loads import Ask, as_calls, key_of
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
@@ -35,7 +35,6 @@ from asyncwait.spec.scenario import (
     Step,
     identity,
 )
-from asyncwait.spec.texts import shown
 
 
 class Listener(Protocol):
@@ -97,9 +96,6 @@ _FIGURES = tuple(name for name in FiguresRead.__struct_fields__ if name not in _
 
 CallEnd: TypeAlias = Literal["returned", "raised", "misreturned", "cancelled"]
 
-REUSED = "reused"
-"""Content of a list of results once its user has filled it with something else."""
-
 EARLY = 5  # ms
 """Bound on how early a punctual event of another process seems if the first event came late."""
 
@@ -146,11 +142,8 @@ class Recorder:
         self.events = events_of(scenario)
         self.late_by: float = 0
         self.refused = ""
-        self.company = ""
-        self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
-        self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
         """First and last ms at which a cancellation may cut closing short: see `unblocked`."""
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
@@ -160,18 +153,11 @@ class Recorder:
         self.tracker = Tracker(
             self.misused, is_on=shares_objects and needed, looks=looks, copies=copies
         )
-        self._uncopied: set[int | None] = set()
         # A mapping can't have one answer for each of two equal values.
         is_listed = scenario.batch is not None and scenario.batch.answers == "list"
         self.tracker.has_equal_values = is_listed and not (scenario.tracked or scenario.copies)
-        is_keyed = "key-ordered" in scenario.modes
-        self.tracker.has_keys = scenario.tracked and is_keyed
-        self.tracker.has_unequal_keys = scenario.unequal_keys and is_keyed
         self.contexts = Contexts(self.misused) if scenario.contexts else None
-        is_unshielded = scenario.unshielded and scenario.form == "coroutine"
-        self.tasks: CallTasks | None = None
-        if is_unshielded:
-            self.tasks = CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
+        self._is_unshielded = scenario.unshielded and scenario.form == "coroutine"
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -181,17 +167,7 @@ class Recorder:
         self._asks: list[Ask] = []
         self._values: dict[int, Any] = {}
         self._blocked = 0
-        self._lent: list[list[Any]] = []
-        self._lent_at = -math.inf
         self._ordinals: Counter[str] = Counter()
-        is_shared = bool(scenario.batch or scenario.cache)  # and each record asks
-        self._predicates = shares_objects and not (is_shared or scenario.tracked)
-        self._outcomes: dict[tuple[str, int], Any] = {}
-
-    @property
-    def watches_predicates(self) -> bool:
-        """Whether the harness watches the predicates of a `Retry`."""
-        return self._predicates or self.contexts is not None
 
     @property
     def is_cut(self) -> bool:
@@ -209,10 +185,7 @@ class Recorder:
 
     def now(self) -> float:
         """Return the ms since the leg began; rounded, so that equal instants are equal."""
-        now = self.passes(self.passed())
-        if self._lent and round(now - self._blocked, 6) > self._lent_at:
-            self._reuse()
-        return now
+        return self.passes(self.passed())
 
     def passes(self, ms: float) -> float:
         """Note the lateness of an event at `ms`; return the instant it belongs to."""
@@ -244,28 +217,8 @@ class Recorder:
         """
         return round(self.now() - self._blocked, 6)
 
-    def lend(self, results: Iterable[Any]) -> list[Any]:
-        """Return a list of results, which its user fills with something else if that is planned.
-
-        The list is refilled before anything is noted in a later instant in which the loop was not
-        blocked throughout: the operator has had its chance to read the list by then.
-        """
-        lent, self._lent_at = list(results), self.unblocked()
-        if self._scenario.reuses and not self._scenario.tracked:  # It would look like a leak.
-            self._lent.append(lent)
-        return lent
-
-    def _reuse(self) -> None:
-        lent, self._lent = self._lent, []
-        for results in lent:
-            results[:] = [REUSED]
-
-    def planned(
-        self, error: BaseException, *, passes: bool = False, closing: bool = False
-    ) -> BaseException:
-        """Remember a planned error, maybe of closing, and return it."""
-        if closing:
-            self.closing.append(error)
+    def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
+        """Remember a planned error, and return it."""
         (self.passing if passes else self.raised).append(error)
         if self._scenario.tracked:  # Frames of errors hold values, which must be released.
             for past in self.raised[: -self._scenario.capacity]:
@@ -276,8 +229,6 @@ class Recorder:
     def is_planned(self, error: BaseException) -> bool:
         """Whether `error` is the end of the stream, a planned error, or reports a failed record."""
         if isinstance(error, StopIteration | StopAsyncIteration | OperatorError):
-            return True
-        if self._scenario.source_error == "no-element" and isinstance(error, TypeError):
             return True
         return any(error is each for each in (*self.raised, *self.passing))
 
@@ -359,38 +310,20 @@ class Recorder:
     def _looks(self, call: int) -> None:
         if self.contexts is not None:
             self.contexts.call_begins(call)
-        if self.tasks is not None:
-            self.tasks.begins(call)
-
-    def refuses_copy(self, value: Any) -> Step | None:
-        """Return the step whose error a copy of `value` has to raise; None if copying succeeds.
-
-        A refusal counts as a call that raised before it began: one call for a value that can never
-        be copied, else one call for each step without a copy.
-        """
-        known, record = self.tracker.number(value)
-        if record is None:
-            return None
-        step = self._scenario.step(known, self._ordinals[identity(known)])
-        is_lasting = self._scenario.is_uncopied(known)
-        if not (is_lasting or self._scenario.has_no_copy(step)):
-            return None
-        if not is_lasting or record not in self._uncopied:
-            self._uncopied.add(record)
-            call, _ = self._call(known, record)
-            self.call_ended(call, "raised")
-        return step
 
     def call_goes_on(self, call: int) -> None:
-        """Check the context and the deadline that a call sees after it has waited."""
+        """Check the context that a call sees after it has waited."""
         if self.contexts is not None:
             self.contexts.call_goes_on(call)
-        if self.tasks is not None:
-            self.tasks.goes_on(call)
 
     async def clean_up(self, call: int, seconds: float) -> None:
         """Clean up for `seconds` in a cancelled call."""
-        await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
+        if not self._is_unshielded:
+            await outlast(seconds)
+            return
+        wrong = await clean_up_unshielded(seconds, in_a_group=call % 2 == 1)
+        if wrong and not _is_for_all(self.raised + self.passing):
+            self.misused("cancelled-otherwise", f"call {call} {wrong}")
 
     def cost(self, value: Any) -> float:
         """Return the cost of a call for a value; the operator calls this."""
@@ -403,23 +336,6 @@ class Recorder:
     def used(self, call: int, step: Step) -> int | None:
         """Return the cost that a call reports; None for no cost."""
         return self._scenario.used(self._values[call], step) if self._scenario.limits else None
-
-    def predicate_asked(self, name: str, outcome: Any) -> None:
-        """Note that a predicate of a `Retry` is asked about an error, or about results.
-
-        The object identifies the attempt, as the plan makes an object for each attempt. An
-        operator's own TimeoutError is exempt: it may be one object for all attempts.
-        """
-        if self.contexts is not None:
-            self.contexts.is_asked(f"predicate {name}")
-        if not self._predicates or type(outcome) is TimeoutError:
-            return
-        known = outcome if isinstance(outcome, BaseException) else next(iter(outcome), None)
-        if known is None:
-            return
-        if (name, id(known)) in self._outcomes:
-            self.misused("predicate-again", f"{name} about {shown(outcome)}")
-        self._outcomes[name, id(known)] = known
 
     def handler_asked(self, value: Any) -> Any:
         """Note a call of the timeout handler; return the value as the scenario has it."""
@@ -476,5 +392,3 @@ class Recorder:
         """Note how a call ended, and its results, or the results completed before it raised."""
         given = tuple(map(portable, results))
         self.events.append(CallEnded(self.now(), call, how, given))
-        if self.tasks is not None:
-            self.tasks.ends(call)

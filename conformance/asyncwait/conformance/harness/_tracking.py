@@ -17,7 +17,7 @@ from types import (
     FunctionType,
     ModuleType,
 )
-from typing import Any, Self
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -110,34 +110,6 @@ class _EqualToken(_Token):
         return hash(self.value)
 
 
-class _Key:
-    __slots__ = ("__weakref__", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self.value == other.value
-
-    def __hash__(self) -> int:
-        return hash(self.value)
-
-    def __repr__(self) -> str:
-        return repr(self.value)
-
-
-class _Unequal(float):
-    """Represents a key, and is equal to nothing, not even to itself: a NaN."""
-
-    __slots__ = ("value",)
-    value: Any
-
-    def __new__(cls, value: Any) -> Self:
-        self = super().__new__(cls, "nan")
-        self.value = value
-        return self
-
-
 class Tracker:
     """Replaces values by tokens on their way in, and tokens by values on their way out.
 
@@ -160,15 +132,11 @@ class Tracker:
         self._inputs: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._results: weakref.WeakSet[_Token] = weakref.WeakSet()
         self._taken: weakref.WeakSet[_Token] = weakref.WeakSet()
-        self._keys: weakref.WeakValueDictionary[int, _Key] = weakref.WeakValueDictionary()
         self._count = 0
         self._records = 0
-        self.has_keys = self.has_unequal_keys = self.has_equal_values = False
-        self._unequal: dict[str, _Unequal] = {}
+        self.has_equal_values = False
         self.kept = 0
         """Most objects that the operator was found to hold without need."""
-        self.kept_keys = 0
-        """Most keys likewise."""
         self.operator: Any = None
         """The operator whose bytes are counted; None for no operator."""
         self._footprints: list[int] = []
@@ -182,13 +150,8 @@ class Tracker:
         else:
             token = _Token(element.value, self._records)
             self._inputs.add(token)
-        key = element.key
-        if self.has_unequal_keys and isinstance(key, str):
-            key = self._unequal.setdefault(key, _Unequal(key))
-        elif self.has_keys:
-            key = self._keys[self._records] = _Key(key)
         self._records += 1
-        return Record(token, element.timestamp, key)
+        return Record(token, element.timestamp, element.key)
 
     def restored(self, snapshot: Snapshot | None) -> Snapshot | None:
         """Return a snapshot with tokens as its values."""
@@ -201,7 +164,7 @@ class Tracker:
         """Return the value of a call, and the number of its record if it is known."""
         if self._copies and isinstance(value, _Token):
             if value.is_changed or not value.is_copy:
-                what = "somebody has changed" if value.is_changed else "was read"
+                what = "has changed" if value.is_changed else "was read"
                 self._misused(by, f"{value!r} is given as what {what}")
             value.is_changed = True
             return value.value, value.number
@@ -244,7 +207,7 @@ class Tracker:
                 value = self._returned(element.value, self._results, "a result came out as")
                 if isinstance(element.value, _Token):
                     self._taken.add(element.value)
-                return Record(value, element.timestamp, _plain(element.key))
+                return Record(value, element.timestamp, element.key)
             case Snapshot():
                 kind: type[Any] = type(element.in_flight)  # Whether it is a tuple is checked later.
                 return replace(element, in_flight=kind(map(self._stored, element.in_flight)))
@@ -257,17 +220,17 @@ class Tracker:
         token = element.value
         if self._copies and isinstance(token, _Token):
             if token.is_changed:
-                self._misused("spoiled", f"a snapshot holds {token!r}, which somebody has changed")
-            return Record(token.value, element.timestamp, _plain(element.key))
+                self._misused("spoiled", f"a snapshot holds {token!r}, which has changed")
+            return Record(token.value, element.timestamp, element.key)
         value = self._returned(element.value, self._inputs, "a snapshot holds")
-        return Record(value, element.timestamp, _plain(element.key))
+        return Record(value, element.timestamp, element.key)
 
     def named(self, record: Record) -> tuple[Record, int | None]:
         """Return an error's record as the consumer notes it, and its number or None."""
         token = record.value
         if not isinstance(token, _Token):
             return record, None
-        return Record(token.value, record.timestamp, _plain(record.key)), token.number
+        return Record(token.value, record.timestamp, record.key), token.number
 
     def _returned(self, token: Any, known: "weakref.WeakSet[_Token]", what: str) -> Any:
         if not self._is_on:
@@ -284,7 +247,6 @@ class Tracker:
         if self._looks:
             gc.collect()
             self.kept = max(self.kept, len(self._inputs) - self.may_know, len(self._taken))
-            self.kept_keys = max(self.kept_keys, len(self._keys) - self.may_know)
 
     @property
     def grown(self) -> float:
@@ -295,7 +257,3 @@ class Tracker:
         """
         steps = [later - earlier for earlier, later in pairwise(self._footprints)]
         return max(0, min(steps)) / EVERY if len(steps) >= _STEPS else 0
-
-
-def _plain(key: Any) -> Any:
-    return key.value if isinstance(key, _Key | _Unequal) else key

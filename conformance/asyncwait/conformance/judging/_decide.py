@@ -70,8 +70,6 @@ def with_failure_handler(facts: Facts, course: Course, decision: Decision) -> De
     nor for an error that ends the program.
     """
     handler = facts.scenario.failure_handler(course.first.value)
-    if facts.scenario.is_uncopied(course.first.value):
-        return decision  # The operator could not copy the value for the handler either.
     is_none = not decision.wrong or decision.results is not None
     if handler is None or is_none or _ends_the_program(facts, course, decision):
         return decision

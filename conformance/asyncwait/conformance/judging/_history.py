@@ -99,12 +99,6 @@ class LegHistory(Facts, frozen=True, eq=False, dict=True):
         return self.ending.how == "finished"
 
     @property
-    def is_shielded(self) -> bool:
-        """Whether the consumer goes on waiting after the moment at which it was to leave."""
-        stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
-        return self.scenario.shields and stays
-
-    @property
     def may_stop(self) -> bool:
         """Whether a budget may end the stream before the end of its input."""
         return any(each.kind == "budget" for each in self.scenario.limits)
@@ -124,18 +118,11 @@ class LegHistory(Facts, frozen=True, eq=False, dict=True):
         return self.observed.mode == "key-ordered"
 
     @property
-    def went_on_wrongly(self) -> bool:
-        """Whether the operator was opened with an invalid argument and accepted it."""
-        if not self.scenario.wrong_argument:
-            return False
-        return (self.ending.how, self.ending.error) != ("failed", InvalidConfig.__name__)
-
-    @property
     def was_refused(self) -> bool:
-        """Whether the operator was to refuse an argument, or refused an option before any work."""
+        """Whether the operator refused an option before any work."""
         is_refused = (self.ending.how, self.ending.error) == ("failed", InvalidConfig.__name__)
         is_first = not (self.calls or self.seen(SourceAsked) or self.ending.unchanged)
-        return bool(self.scenario.wrong_argument) or (is_refused and is_first)
+        return is_refused and is_first
 
     @property
     def capacity(self) -> int:

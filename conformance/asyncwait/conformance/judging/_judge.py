@@ -78,16 +78,13 @@ class Check(Struct, frozen=True):
         return self.function(history)
 
 
-def leg_check(
-    rule: str, *, needs_times: bool = True, judges_wrong_arguments: bool = False
-) -> Callable[[LegCheck], Check]:
+def leg_check(rule: str, *, needs_times: bool = True) -> Callable[[LegCheck], Check]:
     """Make a check of a function that judges one leg at a time.
 
     Args:
         rule: id of the rule.
         needs_times: the check abstains if the loop was blocked: then the trace does not determine
             when the operator could notice an event. Each check abstains if decisions are open.
-        judges_wrong_arguments: the check judges legs whose wrong argument was accepted.
     """
 
     def make(function: LegCheck) -> Check:
@@ -95,7 +92,7 @@ def leg_check(
             applied, violations = 0, []
             for number, leg in enumerate(history.legs):
                 is_told = leg.tells_when if needs_times else leg.tells_what
-                if not is_told or (leg.went_on_wrongly and not judges_wrong_arguments):
+                if not is_told:
                     continue
                 for finding in function(leg):
                     applied += 1
@@ -186,7 +183,7 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 defines the cause.
+    if failure == "CallTimedOut":  # After a failed attempt, any cause may stand.
         is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
         return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:

@@ -19,7 +19,6 @@ from asyncwait.spec.scenario import (
     HookRun,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -271,7 +270,7 @@ def _source(leg: Leg, row: int) -> DraftLane:
                 taken = point
             case SourceAsked():
                 if taken is not None and event.at > taken.at:
-                    lane.span("unread", taken, point, "nobody reads the source: back-pressure")
+                    lane.span("unread", taken, point, "the source is not read: back-pressure")
                 taken = None
             case SourceEnded():
                 taken = None
@@ -283,7 +282,7 @@ def _source(leg: Leg, row: int) -> DraftLane:
                 pass
     asked = leg.history.seen(SourceAsked)
     if taken is not None and asked and leg.history.end_at > taken.at:
-        lane.span("unread", taken, None, "nobody reads the source: back-pressure")
+        lane.span("unread", taken, None, "the source is not read: back-pressure")
     return lane
 
 
@@ -303,8 +302,6 @@ def _consumer(leg: Leg, row: int) -> DraftLane:
             case SinkGaveUp():
                 went = point
                 lane.mark("noted", point, "the consumer gives up waiting")
-            case SinkIntruded():
-                lane.mark("noted", point, f"a second task reads, and {event.got}")
             case SinkLeft():
                 went = None
                 text = "the consumer leaves, raising" if event.raising else "the consumer leaves"

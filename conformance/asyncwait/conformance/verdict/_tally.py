@@ -8,8 +8,7 @@ gives results the wrong timestamps. `find_causes` works in four steps:
    - the rule is broken in their first instant;
    - the scenarios are about the rule: it applies in all of them, its area is broken in all of
      them, and examples among them are examples of that rule;
-   - the rule says what is wrong, not only that something is late or missing (`SYMPTOMS`), and no
-     rule that describes the fault more exactly is broken in most of them, too (`NAMED_BY`).
+   - the rule says what is wrong, not only that something is late or missing (`SYMPTOMS`).
    Where two rules fit alike, the order of the chapters decides.
 2. The scenarios that break that rule are covered. The function selects the next rule among the
    others.
@@ -43,9 +42,6 @@ SYMPTOMS = frozenset(
     | {"WM-7"}
 )
 """Rules about missing or late elements: any fault that holds an element back breaks them, too."""
-
-NAMED_BY = {"TIME-1": "TIME-7", "RETRY-15": "RETRY-12"}
-"""Rules, each with the rule that describes the same fault more exactly and breaks with it."""
 
 GRAVE = frozenset(
     {"RES-1", "SNAP-2", "REST-5", "END-9"}
@@ -121,18 +117,12 @@ class _Fit:
         self._seen = seen
         self._first = _count(each.first for each in failed)
         self._applied = _count(each.applied for each in failed)
-        self._named = _count(
-            {rule for rule, name in NAMED_BY.items() if {rule, name} <= each.broken}
-            for each in failed
-        )
         self._about = _count(each.about for each in failed)
         self._examples = sum(bool(each.about) for each in failed) or 1
         self._areas = _count({_area(rule) for rule in each.broken} for each in failed)
 
     def __call__(self, rule: str) -> float:
         broken = self.broken[rule]
-        if 2 * self._named[rule] > broken:
-            return -math.inf
         shares = self._first[rule] + self._applied[rule] + self._areas[_area(rule)]
         return (
             math.log(broken / self._all)

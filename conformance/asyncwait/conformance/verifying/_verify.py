@@ -348,23 +348,13 @@ def _is_unshielded(scenario: Scenario) -> bool:
 PREMISES: Mapping[str, Premise] = {
     "ELEM-8": _is_tracked,
     "CAP-7": _is_tracked,
-    "KEY-13": _is_tracked,
-    "RES-9": lambda scenario: scenario.reuses,
-    "FAIL-7": lambda scenario: scenario.source_error not in {"", "no-element"},
-    "FAIL-13": lambda scenario: scenario.source_error == "no-element",
+    "FAIL-7": lambda scenario: bool(scenario.source_error),
     "END-6": lambda scenario: scenario.hooks != "none",
     "END-9": _sink_does("give_up"),
     "END-12": lambda scenario: scenario.hook_error == "open",
     "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
-    "END-14": _sink_does("intrude"),
-    "END-15": lambda scenario: scenario.company != "none",
-    "END-16": lambda scenario: scenario.source == "scope",
     "END-18": _sink_does("raise"),
-    "END-22": lambda scenario: scenario.shields,
-    "END-19": lambda scenario: bool(scenario.wrong_argument),
     "CANCEL-1": _is_unshielded,
-    "CANCEL-2": _is_unshielded,
-    "CANCEL-3": _is_unshielded,
 }
 """The first condition in the checks of some rules, by the id of the rule."""
 

@@ -57,7 +57,6 @@ def _holding(fewest: int, most: int) -> Meta:
 Wait: TypeAlias = Annotated[int, _between(0, LIMITS.duration)]
 Timeout: TypeAlias = Annotated[int, _between(1, LIMITS.timeout)]
 Room: TypeAlias = Annotated[int, _between(1, LIMITS.count)]
-Turns: TypeAlias = Annotated[int, _between(0, 100)]
 Percent: TypeAlias = Annotated[int, _between(0, 100)]
 Share: TypeAlias = Annotated[int, _between(1, 99)]
 Items: TypeAlias = Annotated[tuple[T, ...], _holding(0, LIMITS.items)]

@@ -84,12 +84,6 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         swallow: whether a cancelled call goes on for `clean_up` ms and then answers as planned; a
             call that would never answer replies then.
         clean_up: how long a cancelled call still runs, in ms.
-        by_others: whether the CancelledError comes from other code that cancels the call's task.
-        after_end: ms after the planned end of the call at which other code cancels its task; None
-            for no such cancellation. `by_others` and `after_end` apply to the coroutine form on
-            asyncio, where any code can cancel a task; elsewhere the error is raised as any other.
-        uncopied: whether copying the value for this call raises the error, which counts as an error
-            of the call before it begins; with copies and without handlers. Else the call raises it.
         used: cost that the call reports with its results, or with its error, under limits; None for
             no cost.
         whole: in a batch, whether the error or misreturn ends the whole batch; the first such step
@@ -112,9 +106,6 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     throws: bool = False
     swallow: bool = False
     clean_up: Wait = 0
-    by_others: bool = False
-    after_end: Wait | None = None
-    uncopied: bool = False
     whole: bool = False
     used: Wait | None = None
 
@@ -122,12 +113,9 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         _require_error(self.does, self.error)
         require_limits(self)
         require_flat("results", *self.results)
-        if self.by_others and self.error != "CancelledError":
-            raise InvalidConfig.of("by_others", True, "False but where a CancelledError is raised")
         raises_at_once = self.does == "raise" and not (self.after or self.thread)
-        for name in ("throws", "uncopied"):
-            if getattr(self, name) and not raises_at_once:
-                raise InvalidConfig.of(name, True, "False but where a call raises at once")
+        if self.throws and not raises_at_once:
+            raise InvalidConfig.of("throws", True, "False but where a call raises at once")
 
 
 class Handler(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -165,9 +153,6 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             last step.
         handler: plan of the timeout handler for the value.
         failure: plan of the failure handler for the value.
-        uncopied: whether copying the value raises, with copies and without retries. It counts as a
-            call of its record that raised before it began. With retries, single steps may be
-            `uncopied`.
         cost: cost, and weight, of a call for the value, known before the call.
         group: key of the value, for limits with room for each key.
 
@@ -179,7 +164,6 @@ class Plan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     steps: OneOrMore[Step] = (Step(),)
     handler: Handler = Handler("none")
     failure: Handler = Handler("none")
-    uncopied: bool = False
     cost: Wait = 1
     group: str = ""
 
@@ -235,9 +219,6 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             "clean_up": clean_up,
             "swallow": swallow,
             "thread": thread,
-            "by_others": False,
-            "after_end": None,
-            "uncopied": False,
             "throws": False,
         }
         if any(s.does == "never" for s in steps):

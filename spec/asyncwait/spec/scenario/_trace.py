@@ -162,7 +162,6 @@ class Blocked(Struct, frozen=True, tag="blocked", forbid_unknown_fields=True):
 MisuseKind: TypeAlias = Literal[
     "supplier-thread",
     "supplier-needless",
-    "read-twice",
     "copied",
     "interrupted",
     "swallowed",
@@ -172,13 +171,8 @@ MisuseKind: TypeAlias = Literal[
     "context-lost",
     "context-of-a-call",
     "context-of-a-handler",
-    "context-of-the-consumer",
-    "context-of-the-source",
     "cancelled-otherwise",
-    "task-of-others",
-    "scope-seen",
     "batch-empty",
-    "predicate-again",
     "restless",
 ]
 """Forbidden actions of an operator; each breaks a rule of its own."""
@@ -190,22 +184,18 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
     Args:
         at: ms since the leg began.
         what: "supplier-thread": it calls a supplier in another thread than the loop's;
-            "supplier-needless": it calls a supplier whose completion does not count; "read-twice":
-            it reads a collection of results a second time; "copied": it emits a copy in place of
-            the very object; "interrupted": it cancels the read of its source before the operator is
-            over; "swallowed": leaving raises no cancellation although its consumer was cancelled,
-            or raises another error in its place; "call-shares", "handler-shares": with copies, it
-            gives a call or a handler a value that is not a copy, or not a copy of its own, or was
-            changed; "spoiled": it stores such a value; "context-lost": a call does not see the
-            context variable that was set when the operator was opened; "context-of-a-call": a call
-            sees a variable that another call has set; "context-of-a-handler",
-            "context-of-the-consumer", "context-of-the-source": the handler, the consumer or the
-            source sees a variable that it should not see; "cancelled-otherwise": a call is not
-            cancelled in the way of its loop; "task-of-others": the task of a call also serves
-            another call, or was cancelled before, or more than once; "scope-seen": a call sees a
-            deadline of the operator; "batch-empty": the function is called with an empty batch;
-            "predicate-again": it calls a predicate of a `Retry` a second time for one error, or for
-            one collection of results; "restless": its loop wakes repeatedly while nothing happens.
+            "supplier-needless": it calls a supplier whose completion does not count; "copied": it
+            emits a copy in place of the very object; "interrupted": it cancels the read of its
+            source before the operator is over; "swallowed": leaving raises no cancellation although
+            its consumer was cancelled, or raises another error in its place; "call-shares",
+            "handler-shares": with copies, it gives a call or a handler a value that is not a copy,
+            or not a copy of its own, or was changed; "spoiled": it stores such a value;
+            "context-lost": a call does not see the context variable that was set when the operator
+            was opened; "context-of-a-call": a call sees a variable that another call has set;
+            "context-of-a-handler": a handler or a predicate sees a variable that it should not see;
+            "cancelled-otherwise": a call is not cancelled in the way of its loop; "batch-empty":
+            the function is called with an empty batch; "restless": its loop wakes repeatedly while
+            nothing happens.
         detail: description in words.
     """
 
@@ -293,17 +283,6 @@ class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
     element: Element
 
 
-class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=True):
-    """A second task read while the consumer waited.
-
-    Args:
-        got: outcome of the read: "raised X", "gave X" or "stop".
-    """
-
-    at: Moment
-    got: str
-
-
 class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
     """The consumer cancelled its wait, and received no element."""
 
@@ -345,7 +324,6 @@ Event: TypeAlias = (
     | FiguresRead
     | SinkWaits
     | SinkTook
-    | SinkIntruded
     | SinkGaveUp
     | SinkLeft
     | Closed
@@ -390,8 +368,6 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
             and in it the innermost place, comes first.
         number: number of the record that the error names; see `CallStarted`.
         attempts: number of calls of that record according to the error; 0 for no such error.
-        unsaid: class name of an error of closing that no note on the raised error mentions; empty
-            for none.
     """
 
     how: EndingKind
@@ -406,7 +382,6 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     traceback: str = ""
     number: Count | None = None
     attempts: Count = 0
-    unsaid: str = ""
 
 
 class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -425,10 +400,8 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
             the loop had let them end.
         refused: error that a completion in callback form raised in user code; empty for none.
         kept: largest number of tracked objects that the operator referenced without need.
-        kept_keys: keys likewise, in key-ordered mode.
         grown: smallest growth of the operator's memory between two measurements without records in
             flight, in bytes for each element emitted in between.
-        company: problem with another operator on the loop; empty for none.
         late_by: greatest lateness of the harness itself in ms; 0 on a virtual clock.
     """
 
@@ -443,9 +416,7 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     abandoned: int = 0
     refused: str = ""
     kept: int = 0
-    kept_keys: int = 0
     grown: Annotated[float, Meta(ge=0)] = 0
-    company: str = ""
     late_by: Annotated[float, Meta(ge=0)] = 0
 
 

@@ -382,7 +382,7 @@ def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("BAT-15")
 def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]:
     """In key-ordered mode the records of a batch have different keys."""
-    if not leg.key_ordered or leg.scenario.unequal_keys:
+    if not leg.key_ordered:
         return
     for batch in leg.batches:
         items = [item for call in batch if (item := item_of(leg, call)) is not None]

@@ -86,9 +86,6 @@ one-after-the-other: CACHE-5
 the-next-of-a-key-is-a-hit: CACHE-5, KEY-1
     In key-ordered mode no load is shared, as the second record waits for the first.
     key-ordered; cache ttl=500; 0: a/x a/x a/y; 80: a/x; a: 40 gives a1
-a-list-that-is-filled-with-something-else: CACHE-5, RES-9
-    The function changes its list later, and the cached results stay as they were.
-    reuses; cache ttl=500; 0: a; 80: a; a: 40 gives a1
 room-for-two: CACHE-6
     a is used at 160, so that the cache drops b for c.
     cache max_keys=2 ttl=5000; 0: a; 80: b; 160: a; 240: c; 320: a; 400: b;

@@ -8,8 +8,6 @@ from asyncwait.spec.scenario import (
     HandlerAsked,
     Misuse,
     MisuseKind,
-    SinkTook,
-    SourceAsked,
 )
 
 
@@ -48,15 +46,3 @@ def a_handler_sees_the_context_in_which_the_operator_was_opened(
     if asks & {"asked", "told", "at-once", "empty", "pair"}:
         asked += [(call.seq, call) for call in leg.calls if call.ended is not None]
     yield from _seen_well(leg, "context-of-a-handler", asked)
-
-
-@leg_check("CTX-4", needs_times=False)
-def the_consumer_sees_nothing_that_was_set_inside(leg: LegHistory) -> Iterator[Finding]:
-    """After each read, the consumer sees the variable that it set itself."""
-    yield from _seen_well(leg, "context-of-the-consumer", leg.seen(SinkTook))
-
-
-@leg_check("CTX-5", needs_times=False)
-def the_source_has_one_context(leg: LegHistory) -> Iterator[Finding]:
-    """The source sees the variable that it set itself, or at first what a call sees."""
-    yield from _seen_well(leg, "context-of-the-source", leg.seen(SourceAsked))

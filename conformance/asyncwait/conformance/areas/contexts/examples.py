@@ -3,19 +3,19 @@
 from asyncwait.conformance.evidence import examples
 
 EXAMPLES = examples("""
-one-after-the-other-in-contexts-of-their-own: CTX-1, CTX-2, CTX-4, CTX-5
+one-after-the-other-in-contexts-of-their-own: CTX-1, CTX-2
     With room for one record, b is called when a has come out, and c after b.
     capacity 1; 0: a b c; a: 40 gives a1; b: gives b1; c: 40 gives; contexts
-at-the-same-time-in-contexts-of-their-own: CTX-1, CTX-2, CTX-4
+at-the-same-time-in-contexts-of-their-own: CTX-1, CTX-2
     a, b and c run at once, and each goes on while the others do.
     0: a b c; a: 120 gives a1; b: 40 gives b1; c: 80 gives c1; contexts
 what-open-has-set: CTX-1
     `open` takes 40 ms and sets the variable; each call sees that value.
     0: a b c; a: 40 gives a1; hooks coroutine; hook_takes 40; contexts
-called-when-a-consumer-makes-room: CTX-1, CTX-2, CTX-4
+called-when-a-consumer-makes-room: CTX-1, CTX-2
     The consumer pauses after the first result of a; b is called when the consumer goes on.
     capacity 1; 0: a b c; a: gives a1 a2; b: gives b1; contexts; sink read 1, pause 80
-callbacks-in-contexts-of-their-own: CTX-1, CTX-2, CTX-4, CTX-5
+callbacks-in-contexts-of-their-own: CTX-1, CTX-2
     a and c answer inside the call, b later and by a supplier, d from a thread.
     form callback; capacity 2; 0: a b c d a; a: gives a1; b: 40 gives b1 with supplied;
     c: gives c1 with supplied; d: 40 gives d1 with thread; contexts
@@ -36,13 +36,7 @@ attempts-in-contexts-of-their-own: CTX-2, CTX-3
     a and b raise twice, and the operator asks a predicate; the third call of each succeeds.
     capacity 2; retry on_error=asked on_result=empty; 0: a b c; a: 2 times 40 raises, gives a1;
     b: 2 times raises, gives b1; c: gives c1; contexts
-a-generator-with-one-context: CTX-5
-    The source is an async generator; the operator reads it four times and closes it.
-    unordered; 0: a; 40: b; 80: ~1 c; a: 40 gives a1; source generator; contexts
-a-source-that-is-left: CTX-4, CTX-5
-    The consumer leaves with a result of a; the source is closed in its own context.
-    0: a b c; a: gives a1; b: 400 gives b1; source_ends_at 800; contexts; sink read 1, leave
-a-failure-among-contexts: CTX-1, CTX-4
+a-failure-among-contexts: CTX-1
     b raises, and the consumer gets the error and sees the value that it has set.
     0: a b c; a: gives a1; b: 40 raises; c: 80 gives c1; contexts
 restored-into-the-opened-context: CTX-1, CTX-2

@@ -21,18 +21,4 @@ CTX-3: the timeout handler saw what call 0 has set
     breaks: 0: waits, takes 0, calls a; 40: #0 cancelled, asks a,
         misuse context-of-a-handler the timeout handler saw what call 0 has set, out a?
     keeps: 0: waits, takes 0, calls a; 40: #0 cancelled, asks a, out a?
-CTX-4: the consumer saw what call 0 has set
-    plan: 0: a b; a: 40 gives a1; b: 80 gives b1; contexts
-    breaks: 0: waits, reads, takes 0, calls a, reads, takes 1, calls b;
-        40: #0 gives a1, out a1,
-        misuse context-of-the-consumer the consumer saw what call 0 has set; 80: #1 gives b1, out b1
-    keeps: 0: waits, reads, takes 0, calls a, reads, takes 1, calls b; 40: #0 gives a1, out a1;
-        80: #1 gives b1, out b1
-CTX-5: the source saw what call 0 has set
-    plan: 0: a b; a: 40 gives a1; b: 80 gives b1; contexts
-    breaks: 0: waits, reads, takes 0, calls a,
-        misuse context-of-the-source the source saw what call 0 has set, reads, takes 1, calls b;
-        40: #0 gives a1, out a1; 80: #1 gives b1, out b1
-    keeps: 0: waits, reads, takes 0, calls a, reads, takes 1, calls b; 40: #0 gives a1, out a1;
-        80: #1 gives b1, out b1
 """)

@@ -27,20 +27,4 @@ late-with-copies: COPY-3
 spared-with-copies: COPY-3, COPY-1
     After two attempts the failure handler gets the value as it was read.
     failures_handled; retry max_attempts=2; 0: a; a: 40 raises, failed gives sorry; copies
-a-value-that-can-not-be-copied: COPY-4
-    a is called; the value of b can't be copied, which counts as an error of its call.
-    0: a; 40: b; a: 80 gives a1; b: 40 gives b1, uncopied; copies
-no-copy-for-one-attempt: COPY-4, COPY-1, RETRY-1 in both modes
-    No copy of a exists for its second call, nor of b for its first; both calls are repeated.
-    retry; 0: a b; a: 40 raises own, raises with uncopied, 40 gives a1;
-    b: raises with uncopied, 40 gives b1; copies
-no-copy-for-the-last-attempt: COPY-4, RETRY-2, RETRY-7, FAIL-10
-    a is called once; the copies for its second and third attempts fail, and the operator fails.
-    retry; 0: a; a: 40 raises own, raises with uncopied; copies
-no-copy-for-an-attempt-in-callback-form: COPY-4, COPY-1, RETRY-1
-    The second call of a never begins, as its copy fails; the third call answers.
-    form callback; retry; 0: a; a: 40 raises own, raises with uncopied, 40 gives a1; copies
-a-value-that-can-not-be-copied-for-its-handler: COPY-4
-    The failure handler needs a copy of b, too, and so has no results for b.
-    failures_handled; 0: a; 40: b; a: 80 gives a1; b: uncopied, failed gives sorry; copies
 """)

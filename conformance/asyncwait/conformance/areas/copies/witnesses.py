@@ -17,8 +17,4 @@ COPY-3: 'a' is given
     breaks: 0: waits, takes 0, calls a;
         40: misuse handler-shares 'a' is given, asks a, #0 cancelled, out late
     keeps: 0: waits, takes 0, calls a; 40: asks a, #0 cancelled, out late
-COPY-4: expected CallFailed, got Planned: no copy
-    plan: 0: a; a: uncopied; copies
-    breaks: 0: waits, takes 0, calls a, #0 raises, ends failed Planned detail=no_copy
-    keeps: 0: waits, takes 0, calls a, #0 raises, ends failed CallFailed record=a cause=Planned
 """)

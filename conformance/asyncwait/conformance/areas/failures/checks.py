@@ -135,11 +135,6 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
 @leg_check("FAIL-7")
 def an_error_of_the_source_comes_out_unchanged_and_last(leg: LegHistory) -> Iterator[Finding]:
     """If no call fails, the source's own error object comes after all elements that were read."""
-    if leg.scenario.source_error != "no-element":
-        yield from _ends_with_what_the_source_did(leg)
-
-
-def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
     ending = leg.ending
     source_raised = leg.source_ended is not None and leg.source_ended.raised
     theirs = {"CallFailed"} if leg.scenario.source_error == "contract" else set[str]()
@@ -159,13 +154,6 @@ def _ends_with_what_the_source_did(leg: LegHistory) -> Iterator[Finding]:
             yield f"the source's error came before {missing[0]}", ending.at
         else:
             yield None
-
-
-@leg_check("FAIL-13")
-def what_is_no_element_fails_the_operator(leg: LegHistory) -> Iterator[Finding]:
-    """If the source gives an invalid element, a TypeError comes after all earlier elements."""
-    if leg.scenario.source_error == "no-element":
-        yield from _ends_with_what_the_source_did(leg)
 
 
 def _is_gone(item: Item, snapshots: set[int]) -> bool:
@@ -277,26 +265,6 @@ def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
     """
     late = (output for output in leg.outputs if output.at > leg.fail_at)
     return next((output for output in late if not isinstance(output.element, Snapshot)), None)
-
-
-@leg_check("FAIL-12")
-def who_cancels_the_task_of_a_call_ends_that_call_alone(leg: LegHistory) -> Iterator[Finding]:
-    """No other call is cancelled, and the leg comes to its end."""
-    steps = [call.step for call in leg.calls]
-    if leg.scenario.form == "callback" or not any(
-        step.by_others or step.after_end is not None for step in steps
-    ):
-        return
-    over_at = min(leg.may_be_over_at, leg.end_at)
-    hit = next((c for c in leg.calls if c.cancelled_at < min(c.until, over_at)), None)
-    if leg.ending.how in {"hung", "livelock"}:
-        yield f"the task of a call was cancelled, and the leg {leg.ending.how}", leg.end_at
-    elif hit is not None:
-        yield f"call {hit.number} of {hit.value!r} was cancelled in its place", hit.cancelled_at
-    elif leg.ending.how == "failed" and not _is_explained(leg):
-        yield f"the leg failed with {leg.ending.error}, for no other reason", leg.end_at
-    else:
-        yield None
 
 
 def _is_raised_again(leg: LegHistory) -> bool:

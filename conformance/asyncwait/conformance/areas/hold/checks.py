@@ -1,15 +1,11 @@
 """HOLD: finished results make room for calls, up to `max_held`."""
 
-from collections import Counter
 from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     Finding,
-    Item,
     LegHistory,
     Rest,
-    SnapshotOut,
-    held_at,
     leg_check,
 )
 
@@ -94,26 +90,3 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
             return
         if first.index is not None:
             yield None
-
-
-@leg_check("HOLD-5")
-def a_snapshot_holds_the_finished_too(leg: LegHistory) -> Iterator[Finding]:
-    """A record that was decided before a Snapshot and comes out later is in the Snapshot."""
-    if leg.scenario.max_held is None:
-        return
-    for snapshot, held in held_at(leg.snapshots, leg.items):
-        stored, holds = Counter(snapshot.stored), False
-        for item in held.must():
-            stored[item.identity] -= 1
-            is_finished = _is_finished(item, snapshot)
-            holds = holds or is_finished
-            if stored[item.identity] < 0 and is_finished:
-                yield f"{item.element} is finished and not in the snapshot", snapshot.at
-                break
-        else:
-            if holds:
-                yield None
-
-
-def _is_finished(item: Item, snapshot: SnapshotOut) -> bool:
-    return item.is_record and item.decided_at < snapshot.at

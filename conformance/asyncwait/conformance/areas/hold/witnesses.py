@@ -24,12 +24,6 @@ HOLD-4: Record 'd' (input 3) was taken though Record 'c' (input 2) waits for roo
     plan: capacity 2; max_held 1; 0: a b c d; a: 200 gives a1; b c d: 40 gives *1
     breaks: 0: waits, takes 0 1 2 3, calls a b; 20: ends left
     keeps: 0: waits, takes 0 1 2, calls a b; 20: ends left
-HOLD-5: Record 'b' is finished and not in the snapshot
-    plan: capacity 2; max_held 1; 0: a b; 80: ^1; a: 200 gives a1; b c d: 40 gives *1
-    breaks: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: takes 2, out |1(a);
-        200: #0 gives a1, out a1 b1
-    keeps: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: takes 2, out |1(a+b);
-        200: #0 gives a1, out a1 b1
 """)
 
 NEAR_MISSES = near_misses("""

@@ -1,6 +1,5 @@
 """KEY: one call at a time for a key, in input order; no record waits for a different key."""
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import accumulate
 
@@ -10,10 +9,7 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     Rest,
-    blamed_for_timeout,
-    early_timeout,
     has_plain_key,
-    held_at,
     held_back,
     leg_check,
 )
@@ -23,7 +19,7 @@ from asyncwait.conformance.judging import (
 def one_call_at_a_time_for_a_key(leg: LegHistory) -> Iterator[Finding]:
     """At the first call of a record, the record before it with the same key is decided."""
     for before, item in leg.pairs_of_keys:
-        if _is_plain(leg, before, item) and not _is_between_attempts(leg, before, item):
+        if has_plain_key(before, item) and not _is_between_attempts(leg, before, item):
             yield from _one_after_the_other(before, item)
 
 
@@ -43,19 +39,6 @@ def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Findin
     """A waiting consumer has got each decided record with no fence and no equal key before it."""
     if leg.key_ordered:
         yield from held_back(leg)
-
-
-@leg_check("KEY-4")
-def first_calls_of_a_key_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
-    """Before the call of each record, the call of its predecessor with the same key has started."""
-    lost = leg.lost if leg.ran_to_its_end else ()
-    for before, item in leg.pairs_of_keys:
-        if item.call is not None and before.pos not in lost:
-            is_refused = before.call is None and before.decided_at <= item.call.at
-            if _start(before) > item.call.seq and not is_refused:
-                yield f"{item} was called before {before}", item.call.at
-            else:
-                yield None
 
 
 @leg_check("KEY-5")
@@ -105,14 +88,10 @@ def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("KEY-8")
 def keys_are_the_same_if_they_are_equal(leg: LegHistory) -> Iterator[Finding]:
-    """KEY-1 also holds for keys of different types, for None, for unhashable keys, and for NaN."""
+    """KEY-1 also holds for keys of different types, for None, and for unhashable keys."""
     for before, item in leg.pairs_of_keys:
-        if not (_is_plain(leg, before, item) or _is_between_attempts(leg, before, item)):
+        if not (has_plain_key(before, item) or _is_between_attempts(leg, before, item)):
             yield from _one_after_the_other(before, item)
-
-
-def _is_plain(leg: LegHistory, before: Item, item: Item) -> bool:
-    return has_plain_key(before, item) and not leg.scenario.unequal_keys
 
 
 @leg_check("KEY-9")
@@ -131,64 +110,6 @@ def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Find
             return
         if rest.first_uncalled is None:
             yield None
-
-
-@leg_check("KEY-10")
-def the_time_of_a_record_begins_with_its_call(leg: LegHistory) -> Iterator[Finding]:
-    """A record that waited for its key times out only when its call had its full time."""
-    if leg.timeout == NEVER:
-        return
-    blamed = blamed_for_timeout(leg)
-    for before, item in leg.pairs_of_keys:
-        if item.at < before.decided_at:
-            early = early_timeout(leg, item, blamed)
-            if early is not None:
-                yield f"{item} timed out before its time since its call", early
-            elif item.decided_at != NEVER:
-                yield None
-
-
-@leg_check("KEY-11")
-def a_back_off_keeps_the_key(leg: LegHistory) -> Iterator[Finding]:
-    """Between two attempts at a record, no later record with its key is called."""
-    if leg.scenario.retry is None:
-        return
-    for before, item in leg.pairs_of_keys:
-        if item.call is not None and _is_between_attempts(leg, before, item):
-            yield f"{item} was called while {before} backs off", item.call.at
-        elif item.call is not None and len(before.attempts) > 1:
-            yield None
-
-
-@leg_check("KEY-12")
-def a_snapshot_holds_what_waits_for_its_key(leg: LegHistory) -> Iterator[Finding]:
-    """A record that is read before a Snapshot and called later, or never, is in the Snapshot."""
-    if not leg.pairs_of_keys:
-        return
-    for snapshot, held in held_at(leg.snapshots, leg.items):
-        stored, holds = Counter(snapshot.stored), False
-        for item in held.must():
-            stored[item.identity] -= 1
-            waits = item in leg.behind_of_key and _start(item) > snapshot.seq
-            holds = holds or waits
-            if stored[item.identity] < 0 and waits:
-                yield f"{item.element} waits for its key and is not in the snapshot", snapshot.at
-                break
-        else:
-            if holds:
-                yield None
-
-
-@leg_check("KEY-13")
-def a_key_leaves_nothing_behind(leg: LegHistory) -> Iterator[Finding]:
-    """In a long stream, hardly any unused key stays alive."""
-    if not (leg.scenario.tracked and leg.key_ordered):
-        return
-    most = _UNNOTICED + len(leg.outputs) // 8
-    if (kept := leg.observed.kept_keys) > most:
-        yield f"{kept} keys are kept of a stream of {len(leg.records)}", leg.end_at
-    elif leg.records and leg.ran_to_its_end:
-        yield None
 
 
 _UNNOTICED = 64

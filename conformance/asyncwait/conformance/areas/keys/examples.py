@@ -1,12 +1,10 @@
 """KEY: examples of records that wait for their keys, and of records that do not."""
 
 from asyncwait.conformance.evidence import Example, example, examples
-from asyncwait.spec import Record
-from asyncwait.spec.scenario import Timed
 
 EXAMPLES: tuple[Example, ...] = (
     *examples("""
-one-call-after-another: KEY-1, KEY-2, KEY-4, KEY-5
+one-call-after-another: KEY-1, KEY-2, KEY-5
     Three records of one key are called at 0, 120 and 160.
     key-ordered; 0: a/x b/x c/x; a: 120 gives a1; b c: 40 gives *1
 a-late-call-of-a-key: KEY-1, KEY-5, TIME-5, TIME-6
@@ -25,13 +23,13 @@ called-behind-a-watermark: KEY-1, KEY-7
 finished-and-held-by-a-watermark: KEY-2, KEY-5, KEY-7
     b and c are called and decided one after the other, and wait until d is out.
     key-ordered; capacity 5; 0: d/y ~1 a/x b/x c/x; a b c: 40 gives *1; d: 200 gives d1
-freed-by-a-deadline: KEY-1, KEY-5, KEY-10
+freed-by-a-deadline: KEY-1, KEY-5
     b waits for 120 ms until a is late; the call of b takes 80 ms, and is in time.
     key-ordered; timeout 120; handled; 0: a/x b/x; a: never, late gives a?; b: 80 gives b1
-late-one-after-the-other: KEY-1, KEY-10
+late-one-after-the-other: KEY-1
     Each record has its full time: a is late at 80, b at 160, c at 240.
     key-ordered; timeout 80; handled; 0: a/x b/x c/x; a b c: never, late gives *?
-late-before-one-that-was-read-earlier: KEY-10, TIME-2
+late-before-one-that-was-read-earlier: TIME-2
     d is late at 80; b, which was read before it, was called at 40 and is late at 120.
     key-ordered; timeout 80; handled; 0: a/x b/x d/y; a: 40 gives a1; b d: never, late gives *?
 freed-by-a-failure-that-is-handled: KEY-1, KEY-5, POLICY-2
@@ -49,14 +47,6 @@ without-a-key: KEY-8
 keys-that-are-lists: KEY-6, KEY-8
     Two equal lists are one key, and a record with another list waits for neither.
     key-ordered; 0: a/["x",1] b/["x",1.0] c/{"id":2} d/["x",2]; a: 120 gives a1; b c d: 40 gives *1
-keys-that-are-equal-to-nothing: KEY-6, KEY-8
-    A key that is equal to nothing is still the same key as itself, and not as the other key.
-    key-ordered; capacity 5; 0: a/x d/y b/x e/y; 200: c/x; a: 120 gives a1; b c d e: 40 gives *1;
-    unequal_keys
-stored-with-keys-that-are-equal-to-nothing: KEY-8, KEY-12
-    a backs off with its key when the snapshot stores all; after the crash b waits for a again.
-    key-ordered; retry initial=120; 0: a/x b/x d/y; 80: ^1; a: 40 raises, gives a1;
-    b d: 40 gives *1; unequal_keys; crashes 120
 keys-that-look-alike: KEY-3
     A text is not the number it looks like, a false value is not None, and a hash is no key.
     key-ordered; capacity 7; 0: 0/"1" 1/1 2/"" 3 4/0 5/-1 6/-2; plan 0: 280 gives 0;
@@ -69,40 +59,24 @@ waiting-takes-room-beside-what-is-held: KEY-9, HOLD-3
     With room for one finished result, three records are inside while the consumer pauses.
     key-ordered; capacity 2; max_held 1; 0: a/x b/x c/x d/y e/y; a b c d e: 40 gives *1;
     sink pause 400
-backing-off-with-its-key: KEY-1, KEY-11
+backing-off-with-its-key: KEY-1
     a raises and is called again 120 ms later; b is called only after that call.
     key-ordered; retry initial=120; 0: a/x b/x; a: 40 raises, gives a1; b: 40 gives b1
-a-snapshot-of-a-line: KEY-12, REST-1, SNAP-4
+a-snapshot-of-a-line: REST-1, SNAP-4
     The snapshot holds the running a and the waiting b and c; all are called again, in order.
     key-ordered; 0: a/x b/x d/y c/x; 40: ^1; a b c: 120 gives *1; d: 40 gives d1; crashes 160
-a-snapshot-on-demand-of-a-line: KEY-12
-    Two snapshots are taken while b and c wait for a.
-    key-ordered; 0: a/x b/x c/x; a b c: 200 gives *1; requests 40 1, 80 2
-not-twice-after-it-was-idle: REST-6, KEY-12
+not-twice-after-it-was-idle: REST-6
     a is in the first snapshot and not in the second: its key is idle by then.
     key-ordered; 0: a/x ^1; 80: ^2; 120: d/y e/y ^3; a d: 40 gives *1; e: 400 gives e1; crashes 200
 restored-into-order-by-key: KEY-1, REST-1, REST-4
     Four restored records go through two slots, and no two records of one key run together.
     key-ordered; capacity 2; restore |9(a/x+b/x+~1+d/y+e/y); a b d e: 40 gives *1
-from-key-to-input-order: KEY-12, REST-5, REST-7
+from-key-to-input-order: REST-5, REST-7
     The leg after the crash is ordered: b, which waited for its key, is called at once.
     key-ordered; 0: a/x b/x d/y; 40: ^1; a b: 120 gives *1; d: 200 gives d1; crashes 80 mode=ordered
 from-input-to-key-order: KEY-1, REST-5, REST-7
     The first leg calls all records at once; in the second leg b waits for a.
     0: a/x b/x d/y; 40: ^1; a b: 120 gives *1; d: 200 gives d1; crashes 80 mode=key-ordered
-"""),
-    example(
-        "as-many-keys-as-records: KEY-13, CAP-7",
-        "Each of four hundred records has a key of its own.",
-        f"key-ordered; 0: {' '.join(f'{number}/k{number}' for number in range(400))}; tracked",
-    ),
-    example(
-        "as-many-keys-and-no-results: KEY-13, CAP-7",
-        "Of three hundred records with keys of their own some are late, and others give nothing.",
-        "key-ordered; timeout 80; handled; tracked; a: 120 gives a1, late gives; b: 40 gives",
-        inputs=tuple(Timed(0, Record("ab"[n % 2], n, f"k{n}")) for n in range(300)),
-    ),
-    *examples("""
 one-key-and-a-watermark: KEY-1, KEY-2, WM-1, WM-2
     Records of one key come out in input order, and the watermark in its place among them.
     key-ordered; 0: a/x b/x ~5 c/x; a: 80 gives a1; b c: 40 gives *1
@@ -129,7 +103,7 @@ late-beside-another-key: KEY-3, TIME-1
 late-beside-another-key-without-a-handler: KEY-3, TIME-4
     d, with another key, is out when the deadline of a fails the operator.
     key-ordered; timeout 80; 0: a/x d/y; a: never, late none; d: 40 gives d1
-restored-with-four-keys: KEY-12, REST-1, REST-5, REST-7
+restored-with-four-keys: REST-1, REST-5, REST-7
     Four keys are stored, called again before new records, and stored once more.
     key-ordered; form callback; capacity 6; 0: a/ka b/kb c/kc d/kd; 40: ^1; 80: e/ka f/kf; 120: ^2;
     a b c d: 160 gives *1; e f: 40 gives *1; crashes 80

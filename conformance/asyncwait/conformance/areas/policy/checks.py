@@ -140,12 +140,6 @@ def _is_due(leg: LegHistory, item: Item) -> bool:
     return min(leg.deadline(item), item.last.limit) <= leg.end_at
 
 
-@leg_check("POLICY-6")
-def what_it_gives_is_read_like_any_results(leg: LegHistory) -> Iterator[Finding]:
-    """If the handler gave no collection, or a collection that breaks, the leg fails by that."""
-    yield from _fails_as(leg, "misreturn")
-
-
 @leg_check("POLICY-7")
 def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
     """The error has the class, the cause and the attempts of the failure."""
@@ -166,35 +160,7 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("POLICY-8")
-def the_timeout_handler_comes_first(leg: LegHistory) -> Iterator[Finding]:
-    """A request about a deadline comes after a request to the timeout handler."""
-    if not leg.scenario.handled:
-        return
-    late = {number: seq for seq, number in _asked_at_deadlines(leg)}
-    for item, asked in _requests(leg).items():
-        seq, event = asked[0]
-        if event.error == "CallTimedOut" and item.timed_out:
-            is_first = late.get(leg.records.index(item), NEVER) > seq
-            text = f"{item} was late, and the failure handler was asked first"
-            yield (text, event.at) if is_first else None
-
-
 def _asked_at_deadlines(leg: LegHistory) -> Iterator[tuple[int, int | None]]:
     """Yield the number of each request to the timeout handler, and the number of its record."""
     for seq, event in leg.seen(HandlerAsked):
         yield seq, leg.numbers.of(event, identity(event.value))
-
-
-@leg_check("POLICY-9")
-def it_is_asked_after_the_last_attempt(leg: LegHistory) -> Iterator[Finding]:
-    """No request comes between two attempts, or in place of an attempt."""
-    if leg.scenario.retry is None:
-        return
-    for item, asked in _requests(leg).items():
-        seq, event = asked[0]
-        later = [call for call in item.attempts if call.seq > seq]
-        if later or (not item.failure and _is_repeated(leg, item)):
-            yield f"the failure handler was asked about {item}, and attempts are left", event.at
-        elif item.failure and len(item.attempts) > 1:
-            yield None

@@ -29,11 +29,11 @@ no-collection-and-handled: POLICY-1, POLICY-2, POLICY-7
 a-deadline-without-a-handler-of-its-own: POLICY-1, POLICY-2, POLICY-7, TIME-5
     Without a timeout handler the failure handler is asked at 80, and the call is cancelled.
     timeout 80; failures_handled; 0: a@5/k b; a: never, late none, failed gives a?
-a-timeout-handler-that-has-nothing: POLICY-8, POLICY-1
+a-timeout-handler-that-has-nothing: POLICY-1
     At 80 the timeout handler gives None for a, and results for b.
     timeout 80; handled; failures_handled; 0: a@5/k b; a: never, late none, failed gives a?;
     b: never, late gives b-late, failed gives b?
-what-a-timeout-handler-raised-is-told: POLICY-7, POLICY-8
+what-a-timeout-handler-raised-is-told: POLICY-7
     At 80 the timeout handler raises for a, and its error is the cause; it returns None for b.
     timeout 80; handled; failures_handled; 0: a@5/k b; a: never, late raises, failed gives a?;
     b: never, late none, failed gives b?
@@ -58,10 +58,10 @@ a-failure-handler-that-raises-no-exception: POLICY-4
 a-failure-handler-that-raises-at-a-deadline: POLICY-4
     The handler raises, and the error is still about the missed deadline.
     timeout 80; failures_handled; 0: a@5/k b; a: never, late none, failed raises
-a-failure-handler-that-gives-text: POLICY-6, RES-3
+a-failure-handler-that-gives-text: RES-3
     A text is no collection of results, and the operator asks no handler about that.
     failures_handled; 0: a@5/k b; a: 40 raises, failed misreturns text
-a-failure-handler-whose-results-break: POLICY-6, RES-6
+a-failure-handler-whose-results-break: RES-6
     No result from before the break comes out.
     failures_handled; 0: a@5/k b; a: 40 raises, failed misreturns broken
 raising-behind-its-own-completion: POLICY-5, FAIL-1
@@ -71,7 +71,7 @@ completed-once-more-after-a-failure: POLICY-5, POLICY-1, RES-4
     a is completed with an error, and then again with other outcomes, which do not count.
     form callback; failures_handled; 0: a@5/k b;
     a: 40 raises own with twice again=40, failed gives a?; source_ends_at 200
-failed-for-good: POLICY-9, POLICY-1, POLICY-2, POLICY-7
+failed-for-good: POLICY-1, POLICY-2, POLICY-7
     The handler is asked after three attempts of a and gets their number; b answers at its second.
     failures_handled; retry; 0: a@5/k b; a: 40 raises, failed gives a?;
     b: raises, gives b1, failed gives b?
@@ -79,7 +79,7 @@ refused-to-the-end-and-no-failure: POLICY-5, RETRY-2
     The last attempt gives results that would be refused, and the failure handler is not asked.
     failures_handled; retry max_attempts=2 on_result=pair; 0: a@5/k b;
     a: 40 gives a1 a2, failed gives a?; b: raises, gives b1, failed gives b?
-an-error-that-is-not-repeated: POLICY-9, POLICY-7
+an-error-that-is-not-repeated: POLICY-7
     The second error of a is no reason for another attempt.
     failures_handled; retry on_error=some; 0: a@5/k b; a: 40 raises, 40 raises own, failed gives a?
 a-predicate-that-raises-and-is-handled: POLICY-1, POLICY-7

@@ -31,28 +31,11 @@ POLICY-5: the failure handler was asked about Record 'a' (input 0), which had no
     breaks: 0: waits, takes 0, calls a;
         40: #0 gives a1, asks a about CallFailed cause=ValueError, out a1
     keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, out a1
-POLICY-6: Record 'a' (input 0) was not spared by its failure handler, the leg finished
-    plan: failures_handled; 0: a; a: 40 raises, failed misreturns text
-    breaks: 0: waits, takes 0, calls a;
-        40: #0 raises, asks a about CallFailed cause=ValueError, out t e x t
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises, asks a about CallFailed cause=ValueError,
-        ends failed InvalidResult record=a attempts=1
 POLICY-7: Record 'a' (input 0) failed with InvalidResult, the handler got CallFailed
     plan: failures_handled; 0: a; a: 40 misreturns none, failed gives a?
     breaks: 0: waits, takes 0, calls a;
         40: #0 misreturns, asks a about CallFailed cause=ValueError, out a?
     keeps: 0: waits, takes 0, calls a; 40: #0 misreturns, asks a about InvalidResult, out a?
-POLICY-8: Record 'a' (input 0) was late, and the failure handler was asked first
-    plan: timeout 80; handled; failures_handled; 0: a; a: never, failed gives a?
-    breaks: 0: waits, takes 0, calls a; 80: asks a about CallTimedOut, asks a, #0 cancelled, out a?
-    keeps: 0: waits, takes 0, calls a; 80: asks a, asks a about CallTimedOut, #0 cancelled, out a?
-POLICY-9: the failure handler was asked about Record 'a' (input 0), and attempts are left
-    plan: failures_handled; retry; 0: a; a: 40 raises, gives a1, failed gives a?
-    breaks: 0: waits, takes 0, calls a; 40: #0 raises, asks a about CallFailed cause=ValueError;
-        80: calls a, #1 gives a1, out a1
-    plan: failures_handled; retry max_attempts=2; 0: a; a: 40 raises, failed gives a?
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
-        120: #1 raises, asks a about CallFailed cause=ValueError attempts=2, out a?
 """)
 
 NEAR_MISSES = near_misses("""

@@ -19,7 +19,6 @@ from asyncwait.conformance.judging import (
     identity_of,
     key_of,
     leg_check,
-    untimely_request,
 )
 from asyncwait.spec import Element, Record, Watermark, WatermarkStatus
 
@@ -59,30 +58,6 @@ def _line_of(leg: LegHistory, item: Item) -> Hashable:
         return key_of(item) if leg.key_ordered else ""
     assert isinstance(item.element, Record)
     return leg.scenario.group(item.element.value)
-
-
-@leg_check("REST-2")
-def stored_records_get_a_full_timeout(leg: LegHistory) -> Iterator[Finding]:
-    """No stored record is decided by time before its call in this leg had its full time."""
-    blamed = _blamed_for_timeout(leg)
-    for item in leg.records:
-        if item.index is not None or item.call is None:
-            continue
-        undecided_until = min(leg.deadline(item), item.decided_at)
-        early = untimely_request(leg, item, after=-1, before=undecided_until)
-        if early is None and item in blamed and leg.end_at < undecided_until:
-            early = leg.end_at
-        if early is not None:
-            yield f"{item} timed out at {early:g}, its call began at {item.call.at:g}", early
-        elif item.timed_out:
-            yield None
-
-
-def _blamed_for_timeout(leg: LegHistory) -> frozenset[Item]:
-    """Return the records whose timeout the error may mean; empty if one of them timed out."""
-    if leg.ending.error != "CallTimedOut" or any(item.timed_out for item in leg.named):
-        return frozenset()
-    return leg.named
 
 
 @leg_check("REST-3", needs_times=False)

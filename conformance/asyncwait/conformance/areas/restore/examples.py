@@ -9,10 +9,7 @@ stored-records-are-called-first: REST-1
 stored-records-come-out-first: REST-1, REST-4
     In ordered mode new results wait behind the restored records, and new calls wait for room.
     capacity 2; restore |1(a+b); 0: c ^2; a: 80 gives a1; b: 120 gives b1; c: gives c1
-restored-calls-get-a-full-timeout: REST-2
-    The first leg called a at 0 and crashed at 80; the second leg gives a 120 ms from its own call.
-    timeout 120; handled; 0: a; 40: ^1; a: never, late gives a-late; crashes 80
-restored-calls-wait-for-room-without-a-deadline: REST-2, REST-4
+restored-calls-wait-for-room-without-a-deadline: REST-4
     The second restored record is called at 80, and has until 160.
     capacity 1; timeout 80; handled; restore |1(a+b); a b: never, late gives *-late
 stored-watermarks-come-out-again: REST-3, REST-5, REST-6, REST-7
@@ -52,7 +49,7 @@ crash-and-another-mode: REST-3, REST-5, REST-6
     A snapshot of an ordered operator with room for four restores into an unordered one.
     0: a@5 b@6 ~9 c@16; 40: ^1; a: 160 gives a1; b c: 40 gives *1;
     crashes 80 capacity=2 mode=unordered
-crash-while-a-call-cleans-up: REST-2, REST-5
+crash-while-a-call-cleans-up: REST-5
     The late result of the first leg is dropped; the second leg decides a again.
     timeout 80; handled; 0: a ^1; a: outlives 120 a1, late gives a-late; crashes 40
 crash-with-records-that-have-no-results: REST-5, REST-6

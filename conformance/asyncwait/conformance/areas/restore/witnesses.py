@@ -9,16 +9,6 @@ REST-1: Record 'a' (restored) was called after a new record
         40: #0 gives b1, #1 gives a1, out b1 a1, ends finished
     # The new record is called in the same instant and comes out first.
     keeps: 0: waits, takes 0, calls a b, end; 40: #0 gives a1, #1 gives b1, out b1 a1, ends finished
-REST-2: Record 'a' (restored) timed out at 80, its call began at 40
-    plan: timeout 80; handled; restore |1(a+a); a: never, late gives a-late
-    # The second of two equal records has half of its time when the handler is asked.
-    breaks: 0: waits, calls a; 40: calls a;
-        80: asks a, #0 cancelled, out a-late, asks a, #1 cancelled, out a-late;
-        120: end, ends finished
-    # The error at 80 belongs to the first record, although it is equal to the second record.
-    plan: capacity 1; timeout 80; restore |1(a+a); a: never
-    keeps: 0: waits, calls a;
-        80: #0 cancelled, calls a, #1 cancelled, ends failed CallTimedOut record=a
 REST-3: Watermark(timestamp=9) was not stored: it came out before
     plan: restore |1(~9); 0: ~9
     # The stored watermark and the watermark of the source make two.

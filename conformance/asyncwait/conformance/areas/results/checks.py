@@ -144,26 +144,6 @@ def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
             yield None
 
 
-@leg_check("RES-8", needs_times=False)
-def a_collection_of_results_is_read_once(leg: LegHistory) -> Iterator[Finding]:
-    """No collection is iterated over a second time."""
-    yield from _used_well(leg, "read-twice", "were read a second time")
-    for call in leg.calls:
-        if call.ended is not None and call.ended.how == "returned":
-            yield None
-
-
-@leg_check("RES-9")
-def what_becomes_of_a_collection_later_changes_nothing(leg: LegHistory) -> Iterator[Finding]:
-    """Items that are added to a list of results later do not come out."""
-    if leg.scenario.reuses:
-        if (stray := first_stray(leg, ["reused"])) is not None:
-            yield f"{stray.element} came out: a list of results was read too late", stray.at
-        for item in leg.records:
-            if item.given:
-                yield None
-
-
 def _used_well(leg: LegHistory, what: str, text: str) -> Iterator[Finding]:
     for _, event in leg.seen(Misuse):
         if event.what == what:

@@ -80,7 +80,7 @@ supplier-that-raises: RES-7, FAIL-1
 supplier-of-none: RES-7, RES-3
     The supplier returns None when the operator calls it.
     form callback; 0: a; a: 40 misreturns none with supplied
-forty-results-are-read-once: RES-8, RES-1
+forty-results-are-read-once: RES-1
     Each call gives many results, some as a collection that notices a second reading.
     unordered; 0: a b a;
     a: 40 gives a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15 a16 a17 a18 a19 a20 a21 a22
@@ -100,19 +100,15 @@ suppliers-that-are-asked-once-for-each-attempt: RES-7, RETRY-1, RETRY-2 in both 
 supplier-that-raises-each-time: RES-7, RETRY-2, RETRY-7
     The supplier raises in each of three attempts, and its last error is the record's error.
     form callback; retry; 0: a; a: 40 raises with supplied
-lists-that-are-used-again-behind-a-slow-head: RES-9
-    The records behind a have the results that they gave, whatever their lists hold later.
-    capacity 8; 0: a b c b d; a: 120 gives a1 a2; b: 40 gives b1 b2; c: 80 gives; d: 40 gives d1;
-    reuses
-lists-that-are-used-again-before-they-are-taken: RES-9, TIME-3, POLICY-2 in both modes
-    A call, both handlers and suppliers return lists that change before the consumer comes.
+lists-of-calls-handlers-and-suppliers: TIME-3, POLICY-2 in both modes
+    A call, both handlers and suppliers return lists before the consumer comes.
     form callback; capacity 8; timeout 80; handled; failures_handled; 0: a b c d;
     a: 40 gives a1 a2 with supplied; b: 40 gives b1 b2; c: never, late gives c? c??;
-    d: 40 raises own, failed gives d! d!!; reuses; sink pause 160, read 1, pause 40
-results-that-are-their-own-iterator: RES-1, RES-9
+    d: 40 raises own, failed gives d! d!!; sink pause 160, read 1, pause 40
+results-that-are-their-own-iterator: RES-1
     Every fourth collection is an iterator over a list, and gives its results only once.
     capacity 8; 0: a b c d a b c d; a: 120 gives a1; b: gives b1 b2; c: 40 gives;
-    d: 40 gives d1 d2 null; reuses
+    d: 40 gives d1 d2 null
 """),
     example(
         "more-results-than-a-thousand-of-one-record: RES-1",

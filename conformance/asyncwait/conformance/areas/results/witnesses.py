@@ -38,17 +38,6 @@ RES-7: the supplier of call 0 was asked on another thread
     breaks: 0: waits, takes 0, calls a;
         40: #0 gives a1, misuse supplier-thread the supplier of call 0, out a1
     keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, out a1
-RES-8: the results of call 0 were read a second time
-    plan: form callback; 0: a; a: 40 gives a1 with thread supplied
-    breaks: 0: waits, takes 0, calls a;
-        40: #0 gives a1, misuse read-twice the results of call 0, out a1
-    keeps: 0: waits, takes 0, calls a; 40: #0 gives a1, out a1
-RES-9: Record 'reused' came out: a list of results was read too late
-    plan: 0: a b; a: 80 gives; b: 40 gives b1; source_ends_at 120; reuses
-    breaks: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: #0 gives, out reused;
-        120: end, ends finished
-    keeps: 0: waits, takes 0 1, calls a b; 40: #1 gives b1; 80: #0 gives, out b1;
-        120: end, ends finished
 """)
 
 NEAR_MISSES = near_misses("""

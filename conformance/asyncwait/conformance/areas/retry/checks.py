@@ -1,28 +1,24 @@
 """RETRY: which calls are repeated, and when; the use of their outcomes."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import pairwise
 
 from asyncwait.conformance.areas.retry._repetitions import (
-    Repetition,
     Waits,
     not_repeated,
-    owed,
     repetitions,
 )
 from asyncwait.conformance.judging import (
     NEVER,
-    TURN,
     Call,
     Finding,
     Item,
     LegHistory,
     first_failures,
-    first_stray,
     leg_check,
 )
-from asyncwait.spec.scenario import FailureAsked, Misuse, SnapshotAsked, SourceEnded, identity
+from asyncwait.spec.scenario import identity
 from asyncwait.spec.texts import counted
 
 
@@ -139,50 +135,6 @@ def _counts(leg: LegHistory, item: Item) -> Iterator[int]:
             yield len(item.attempts) + 1
 
 
-@leg_check("RETRY-8")
-def what_was_repeated_does_not_come_out(leg: LegHistory) -> Iterator[Finding]:
-    """Results after which a record was called again do not come out."""
-    for each in repetitions(leg):
-        ended = each.before.ended
-        if ended is not None and ended.results:
-            stray = first_stray(leg, ended.results, after=each.before.ended_seq)
-            if stray is not None:
-                yield f"{stray.element} came out, and {each.item} was called again", stray.at
-            else:
-                yield None
-
-
-@leg_check("RETRY-9")
-def outcomes_of_older_attempts_do_not_count(leg: LegHistory) -> Iterator[Finding]:
-    """Results of an attempt that is over do not come out, nor fail the operator."""
-    for each in repetitions(leg):
-        late = _late_results(each)
-        if late:
-            own = {identity(result) for result in each.item.results or ()}
-            stray = first_stray(leg, [each for each in late if identity(each) not in own])
-            if stray is not None:
-                yield (
-                    f"{stray.element} came out of an attempt at {each.item} that was over",
-                    stray.at,
-                )
-            elif (
-                leg.ending.cause == "Planned"
-                and leg.named == frozenset({each.item})
-                and not each.item.wrong
-            ):
-                yield f"an attempt at {each.item} that was over failed the operator", leg.end_at
-            else:
-                yield None
-
-
-def _late_results(repetition: Repetition) -> Sequence[object]:
-    before = repetition.before
-    late: list[object] = ["again"] if before.step.twice else []
-    if before.ended is not None and before.ended_at > before.limit:
-        late += before.ended.results
-    return late
-
-
 @leg_check("RETRY-10")
 def a_record_is_never_called_twice_at_once(leg: LegHistory) -> Iterator[Finding]:
     """Whenever a call begins, the call of its record before it is over."""
@@ -251,78 +203,6 @@ def a_predicate_that_raises_fails_its_record_at_once(leg: LegHistory) -> Iterato
         yield f"a predicate raised, and the leg {ending.how}", leg.fail_at
 
 
-@leg_check("RETRY-14")
-def leaving_ends_a_back_off(leg: LegHistory) -> Iterator[Finding]:
-    """No repeated call begins after the operator was over."""
-    if leg.over_at == NEVER or leg.scenario.shields:
-        return
-    if leg.ending.how == "interrupted" and leg.scenario.source_error == "interrupt":
-        return  # An interrupt raised by a source comes out when the source is closed.
-    over = leg.over_at
-    if leg.overloaded_at <= over:  # The operator knows it one TURN after the cancellations.
-        over += TURN
-    late = next(
-        (call for calls in _calls_of(leg).values() for call in calls[1:] if call.at > over), None
-    )
-    if late is not None:
-        yield f"call {late.number} of {late.value!r} began when all was over", late.at
-    else:
-        for _ in owed(leg):
-            yield None
-
-
-@leg_check("RETRY-15")
-def retries_go_on_at_the_end_of_input_and_at_barriers(leg: LegHistory) -> Iterator[Finding]:
-    """The end of input and requests for snapshots change no back-off."""
-    ended = min((seq for seq, _ in leg.seen(SourceEnded)), default=NEVER)
-    asked = [seq for seq, _ in leg.seen(SnapshotAsked)] + [item.seq for item in leg.barriers]
-    for item, how, at in not_repeated(leg):
-        if item.last is not None and ended < item.last.ended_seq:
-            yield f"{item} {how}, behind the end of input", at
-    for each in repetitions(leg):
-        between = [seq for seq in [*asked, ended] if each.before.seq < seq < each.call.seq]
-        if between and each.call.at < each.since:
-            yield f"{each} begins before {each.since:g}, for all that came meanwhile", each.call.at
-        elif between or ended < each.before.seq:
-            yield None
-
-
-@leg_check("RETRY-16")
-def after_a_restore_attempts_begin_anew(leg: LegHistory) -> Iterator[Finding]:
-    """A restored record is repeated like a record that was read."""
-    if leg.observed.restored is None:
-        return
-    for item, how, at in not_repeated(leg):
-        if item.index is None:
-            yield f"{item} {how}", at
-    waits = Waits(leg)
-    for each in repetitions(leg):
-        if each.item.index is None:
-            if waits.beyond(each.until, each.call.seq) < NEVER:
-                yield (
-                    f"{each} was to begin at {each.until:g}, as with a first failure",
-                    each.call.at,
-                )
-            else:
-                yield None
-
-
-@leg_check("RETRY-17")
-def a_call_that_raises_at_once_is_like_any_other(leg: LegHistory) -> Iterator[Finding]:
-    """A record whose call raised before it waited is called again."""
-    for item, how, at in not_repeated(leg):
-        if item.last is not None and _raises_at_once(item.last):
-            yield f"{item} {how}: it raised at once", at
-    for each in repetitions(leg):
-        if _raises_at_once(each.before):
-            yield None
-
-
-def _raises_at_once(call: Call) -> bool:
-    step = call.step
-    return step.does == "raise" and step.after == 0 and not step.thread and not step.blocks
-
-
 @leg_check("RETRY-18", needs_times=False)
 def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
     """No call begins later than the deadline of its record."""
@@ -357,58 +237,3 @@ def no_back_off_outlasts_the_deadline(leg: LegHistory) -> Iterator[Finding]:
             yield f"{item} waited for its deadline, although no further call could begin", end.at
         elif item.decided_at != NEVER:
             yield None
-
-
-@leg_check("RETRY-20")
-def a_timeout_has_the_last_error_as_its_cause(leg: LegHistory) -> Iterator[Finding]:
-    """At a deadline the cause is the error of the previous attempt, unless a handler raised."""
-    if leg.scenario.retry is None:
-        return
-    for item, cause, at in _timeouts(leg):
-        handler = None if item.call is None else leg.scenario.handler(item.call.value)
-        error = _error_before(leg, item)
-        if error and (handler is None or handler.does != "raise"):
-            got = cause or "none"
-            text = f"{item}: an attempt raised {error}, the timeout has as its cause: {got}"
-            yield (text, at) if cause != error else None
-
-
-def _timeouts(leg: LegHistory) -> Iterator[tuple[Item, str, float]]:
-    """Yield each record whose `CallTimedOut` is seen, with the cause and the time of the error."""
-    for _, event in leg.seen(FailureAsked):
-        number = leg.numbers.of(event, identity(event.value))
-        if event.error == "CallTimedOut" and number is not None and number < len(leg.records):
-            yield leg.records[number], event.cause, event.at
-    if leg.ending.error == "CallTimedOut" and len(leg.named) == 1:
-        yield from ((item, leg.ending.cause, leg.end_at) for item in leg.named)
-
-
-def _error_before(leg: LegHistory, item: Item) -> str:
-    """Return the class of the error of the attempt before the last; "" if it is not known."""
-    if len(item.attempts) < 2 or not item.timed_out:  # noqa: PLR2004 - the last, and one before
-        return ""
-    before, last = item.attempts[-2:]
-    is_plain = before.step.does == "raise" and not (before.step.throws or before.step.supplied)
-    is_cut = last.cancelled_at < NEVER or last.ended_at > leg.deadline(item)
-    if (
-        not is_plain
-        or not is_cut
-        or last.limit <= leg.deadline(item)
-        or before.ended_at >= before.limit
-    ):
-        return ""
-    return {"": "Planned", "ValueError": "ValueError"}.get(before.step.error, "")
-
-
-@leg_check("RETRY-21", needs_times=False)
-def a_predicate_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
-    """No predicate is asked a second time about the outcome of an attempt."""
-    retry = leg.scenario.retry
-    if retry is None or (retry.on_error in {"any", "some"} and retry.on_result == "never"):
-        return
-    for _, event in leg.seen(Misuse):
-        if event.what == "predicate-again":
-            yield f"{event.detail} was asked a second time", event.at
-            return
-    for _ in repetitions(leg):
-        yield None

@@ -59,26 +59,26 @@ what-is-no-collection-is-no-reason: RETRY-6, RES-3
 collection-that-breaks-is-a-reason: RETRY-1, RES-6
     Reading the results raises, which is an error of the call and a reason to repeat it.
     retry max_attempts=2; 0: a; a: 2 times 40 misreturns broken
-results-that-are-refused: RETRY-1, RETRY-6, RETRY-8
+results-that-are-refused: RETRY-1, RETRY-6
     The predicate refuses two results and accepts three: a1, a2 and a3 come out.
     unordered; retry on_result=pair; 0: a b; a: 40 gives a-no a-never, 40 gives a1 a2 a3;
     b: 80 gives b1
 results-that-are-refused-to-the-end: RETRY-2
     The results of the last attempt stand, whatever the predicate would say.
     retry max_attempts=2 on_result=empty; 0: a b; a: 40 gives; b: 40 gives b1
-answers-of-attempts-that-are-over: RETRY-9
+answers-of-attempts-that-are-over: ELEM-3
     a is completed again while it backs off, and while its next call runs.
     form callback; retry; 0: a;
     a: 40 raises with twice, 40 raises with twice again=120, 120 gives a1; source_ends_at 400
-late-answer-of-an-attempt-from-a-thread: RETRY-9, RETRY-1
+late-answer-of-an-attempt-from-a-thread: RETRY-1
     The first attempt exceeds its limit, and its answer comes while the second attempt runs.
     form callback; retry attempt_timeout=80; 0: a; a: 160 gives a-late with thread, 40 gives a1;
     b: 40 gives b1; source_ends_at 400
-raised-past-the-limit-of-an-attempt: RETRY-9, POLICY-2
+raised-past-the-limit-of-an-attempt: POLICY-2
     Each call blocks the loop past its limit and then raises: its error comes too late.
     form callback; failures_handled; retry attempt_timeout=40; 0: a;
     a: raises own with blocks=120, failed gives a?
-late-answer-of-an-attempt-that-would-not-end: RETRY-9, RETRY-12, TIME-8
+late-answer-of-an-attempt-that-would-not-end: RETRY-12, TIME-8
     The first attempt swallows its cancellation, and answers when the second has begun.
     retry initial=80 attempt_timeout=80; 0: a; a: outlives 120 a-late, 40 gives a1;
     source_ends_at 400
@@ -103,10 +103,10 @@ deadline-in-the-last-attempt: RETRY-18, TIME-2, TIME-5
 back-off-beyond-the-deadline-in-a-second-attempt: RETRY-19, RETRY-7, FAIL-10
     The second attempt fails at 40, and the third could begin only at 440.
     timeout 120; retry multiplier=10; 0: a; a: raises
-deadline-in-a-second-attempt: RETRY-20, RETRY-18, RETRY-7, TIME-4
+deadline-in-a-second-attempt: RETRY-18, RETRY-7, TIME-4
     The deadline comes during the second attempt: the cause is the error of the first attempt.
     timeout 120; retry on_error=some; 0: a; 200: b; a: 40 raises, never; source_ends_at 400
-deadline-in-a-second-attempt-that-is-handled: RETRY-20, RETRY-18, POLICY-7
+deadline-in-a-second-attempt-that-is-handled: RETRY-18, POLICY-7
     The failure handler gets the timeout, with the error of the first attempt as its cause.
     timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?;
     source_ends_at 400
@@ -153,37 +153,37 @@ predicate-of-errors-that-raises: RETRY-13
 predicate-of-results-that-raises: RETRY-13
     The predicate raises for results in callback form, which a thread gives by a supplier.
     form callback; retry on_result=breaks; 0: a; a: 40 gives a1 with thread supplied
-failing-while-another-backs-off: RETRY-14, FAIL-2
+failing-while-another-backs-off: FAIL-2
     b fails for good at 80, and a, due to be called again at 440, is not called.
     retry initial=400 on_error=some; 0: a b; a: 40 raises; b: 80 raises own
-leaving-in-a-back-off: RETRY-14, END-10, END-11
+leaving-in-a-back-off: END-10, END-11
     Leaving does not wait for the back-off of ten seconds.
     retry initial=10000; 0: a; a: 40 raises; source_ends_at 400; cancel_at 120
-repeated-behind-the-end-of-input: RETRY-15, RETRY-1, END-1
+repeated-behind-the-end-of-input: RETRY-1, END-1
     The input ends before the first call has failed.
     retry; 0: a; a: 2 times 40 raises, gives a1
-end-of-input-in-a-back-off: RETRY-15, RETRY-3
+end-of-input-in-a-back-off: RETRY-3
     The end of input at 120 does not shorten the back-off, which ends at 240.
     retry initial=200; 0: a; a: 40 raises, gives a1; source_ends_at 120
 end-of-input-in-a-second-attempt: RETRY-1, RETRY-3
     The input ends during the second attempt: the operator awaits it, and makes no further call.
     retry; 0: a; a: raises, 160 gives a1; source_ends_at 80
-barrier-in-a-back-off: RETRY-15, SNAP-2, SNAP-5
+barrier-in-a-back-off: SNAP-2, SNAP-5
     The snapshot at 80 holds a, which continues its back-off.
     retry initial=120; 0: a; 80: ^1; a: 40 raises, gives a1
-snapshot-on-request-in-a-back-off: RETRY-15, SNAP-8
+snapshot-on-request-in-a-back-off: SNAP-8
     The requested snapshot at 80 holds a, which continues its back-off.
     retry initial=120; 0: a; a: 40 raises, gives a1; source_ends_at 240; requests 80 7
-restored-from-its-last-attempt: RETRY-16, REST-1
+restored-from-its-last-attempt: REST-1
     Two attempts fail before the crash; the next leg has three attempts again.
     retry; 0: a; 80: ^1; a: 2 times raises, gives a1; source_ends_at 400; crashes 160
-restored-records-are-repeated: RETRY-16, RETRY-1
+restored-records-are-repeated: RETRY-1
     A restored record is called and repeated like a record that was read.
     retry; restore |9(a); 0: c; a: 2 times 40 raises, gives a1; c: 40 gives c1
-raising-before-the-first-await: RETRY-17, RETRY-1
+raising-before-the-first-await: RETRY-1
     The call raises before it waits for anything, twice.
     retry; 0: a; a: 2 times raises, gives a1
-raising-where-it-is-called: RETRY-17, RETRY-1
+raising-where-it-is-called: RETRY-1
     In callback form the function itself raises, twice.
     form callback; retry; 0: a; a: 2 times raises, gives a1
 repeated-while-nobody-reads: RETRY-3
@@ -193,7 +193,7 @@ every-other-record-is-refused-to-the-end: RETRY-1, RETRY-2 in both modes
     Three of six records have no results in three attempts, and so have no outputs.
     capacity 8; retry on_result=empty; 0: a b c d e f; a: 40 gives x; b: 40 gives; c: 40 gives x;
     d: 40 gives; e: 40 gives x; f: 40 gives
-every-attempt-is-completed-again-and-again: RETRY-1, RETRY-2, RETRY-9 in both modes
+every-attempt-is-completed-again-and-again: RETRY-1, RETRY-2 in both modes
     Each call is completed several times, and only its first completion counts.
     form callback; capacity 8; retry on_result=empty; 0: a b c d e f; a: 40 gives x with twice;
     b: 40 gives with twice; c: 40 gives x with twice; d: 40 gives with twice;
@@ -211,14 +211,14 @@ failed-as-the-loop-is-blocked-beyond-the-deadline: RETRY-18, TIME-1, TIME-3
     a fails at 40, from a thread, as a call blocks the loop until 160: the handler of a decides.
     form callback; timeout 120; handled; retry; 0: a b;
     a: 40 raises with thread, late gives a-late; b: 40 gives b1 with blocks=120, late gives b-late
-raised-then-refused-then-taken: RETRY-1, RETRY-8
+raised-then-refused-then-taken: RETRY-1
     The first attempt raises, the results of the second are refused, the third has good results.
     retry on_result=pair; 0: a b; a: 40 raises, 40 gives no never, 40 gives a1;
     b: raises, 80 gives no never, 40 gives b1
 five-records-with-the-same-back-offs: RETRY-2, RETRY-3, RETRY-4
     One after the other, the records back off for 40, 80, 160 and, by the cap, 160 ms.
     capacity 1; retry max_attempts=5 cap=160; 0: a b c d e; a b c d e: 4 times raises, gives *1
-each-predicate-is-asked-once: RETRY-21, RETRY-1
+each-predicate-is-asked-once: RETRY-1
     The predicates refuse the outcomes of two attempts, and the third attempt stands.
     retry on_error=asked on_result=pair; 0: a b; a: 40 raises, 40 gives a1 a2, 40 gives a3;
     b: 2 times 40 raises, 40 gives b1

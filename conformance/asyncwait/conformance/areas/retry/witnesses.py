@@ -39,15 +39,6 @@ RETRY-7: the error tells of 1 attempt, there were 2
         120: #1 raises, ends failed CallFailed record=a cause=ValueError attempts=1
     keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
         120: #1 raises, ends failed CallFailed record=a cause=ValueError attempts=2
-RETRY-8: Record 'no' came out, and Record 'a' (input 0) was called again
-    plan: retry on_result=pair; 0: a; a: 40 gives no never, gives a1
-    breaks: 0: waits, takes 0, calls a; 40: #0 gives no never;
-        80: calls a, #1 gives a1, out no never a1
-    keeps: 0: waits, takes 0, calls a; 40: #0 gives no never; 80: calls a, #1 gives a1, out a1
-RETRY-9: Record 'again' came out of an attempt at Record 'a' (input 0) that was over
-    plan: form callback; retry; 0: a; a: 40 raises with twice, gives a1
-    breaks: 0: waits, takes 0, calls a; 40: #0 raises, out again; 80: calls a, #1 gives a1, out a1
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
 RETRY-10: call 1 of Record 'a' (input 0) began, call 0 ran
     plan: retry; 0: a; a: 200 gives a1
     breaks: 0: waits, takes 0, calls a; 40: calls a; 200: #0 gives a1, out a1
@@ -62,28 +53,6 @@ RETRY-13: a predicate raised, and the leg hung
     breaks: 0: waits, takes 0, calls a, end; 40: #0 raises; 1000: ends hung
     keeps: 0: waits, takes 0, calls a;
         40: #0 raises, ends failed CallFailed record=a cause=LookupError attempts=1
-RETRY-14: call 2 of 'a' began when all was over
-    plan: retry initial=400 on_error=some; 0: a b; a: 40 raises; b: 80 raises own
-    breaks: 0: waits, takes 0 1, calls a b; 40: #0 raises;
-        80: #1 raises, ends failed CallFailed record=b cause=Planned attempts=1; 440: calls a
-    keeps: 0: waits, takes 0 1, calls a b; 40: #0 raises;
-        80: #1 raises, ends failed CallFailed record=b cause=Planned attempts=1
-RETRY-15: Record 'a' (input 0) was given up, and attempts are left, behind the end of input
-    plan: retry; 0: a; a: 40 raises, gives a1
-    breaks: 0: waits, takes 0, calls a, end;
-        40: #0 raises, ends failed CallFailed record=a cause=ValueError attempts=1
-    keeps: 0: waits, takes 0, calls a, end; 40: #0 raises;
-        80: calls a, #1 gives a1, out a1, ends finished
-RETRY-16: Record 'a' (restored) was given up, and attempts are left
-    plan: retry; restore |9(a); a: 40 raises, gives a1
-    breaks: 0: waits, calls a;
-        40: #0 raises, ends failed CallFailed record=a cause=ValueError attempts=1
-    keeps: 0: waits, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
-RETRY-17: Record 'a' (input 0) was given up, and attempts are left: it raised at once
-    plan: retry; 0: a; a: raises, gives a1
-    breaks: 0: waits, takes 0, calls a, #0 raises,
-        ends failed CallFailed record=a cause=ValueError attempts=1
-    keeps: 0: waits, takes 0, calls a, #0 raises; 40: calls a, #1 gives a1, out a1
 RETRY-18: call 2 of Record 'a' (input 0) began after its deadline
     plan: timeout 120; handled; retry; 0: a; a: 40 raises own, never, late gives late;
         source_ends_at 800
@@ -98,18 +67,6 @@ RETRY-19: Record 'a' (input 0) waited for its deadline, although no further call
         800: end, ends finished
     keeps: 0: waits, takes 0, calls a;
         40: #0 raises, ends failed CallFailed record=a cause=Planned attempts=1
-RETRY-20: Record 'a' (input 0): an attempt raised ValueError, the timeout has as its cause: none
-    plan: timeout 120; retry; 0: a; a: 40 raises, never
-    breaks: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
-        120: #1 cancelled, ends failed CallTimedOut record=a attempts=2
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a;
-        120: #1 cancelled, ends failed CallTimedOut record=a cause=ValueError attempts=2
-RETRY-21: on_error about ValueError('planned') was asked a second time
-    plan: retry on_error=asked; 0: a; a: 40 raises, gives a1
-    breaks: 0: waits, takes 0, calls a;
-        40: #0 raises, misuse predicate-again on_error about ValueError('planned');
-        80: calls a, #1 gives a1, out a1
-    keeps: 0: waits, takes 0, calls a; 40: #0 raises; 80: calls a, #1 gives a1, out a1
 """)
 
 NEAR_MISSES = near_misses("""

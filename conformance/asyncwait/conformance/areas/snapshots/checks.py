@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 
 from asyncwait.conformance.judging import (
     NEVER,
@@ -226,17 +226,4 @@ def a_snapshot_as_barrier_is_carried_along(leg: LegHistory) -> Iterator[Finding]
         if not is_same_element(upstream, expected):
             yield f"expected upstream {expected}, got {upstream}", snapshot.at
         elif expected is not None:
-            yield None
-
-
-@leg_check("SNAP-11", needs_times=False)
-def snapshots_on_request_come_in_the_order_of_the_requests(leg: LegHistory) -> Iterator[Finding]:
-    """Requested Snapshots come out in the order of their requests."""
-    asked = {event.checkpoint_id: seq for seq, event in leg.seen(SnapshotAsked)}
-    came = [s for s in leg.snapshots if s.barrier is None and s.checkpoint_id in asked]
-    for before, snapshot in pairwise(came):
-        if asked[snapshot.checkpoint_id] < asked[before.checkpoint_id]:
-            earlier, later = snapshot.checkpoint_id, before.checkpoint_id
-            yield f"snapshot {later} came out before {earlier}, asked for first", before.at
-        else:
             yield None

@@ -60,9 +60,6 @@ snapshot-on-demand-overtakes-results: SNAP-2, SNAP-8
 snapshot-on-demand-counts-what-was-read: SNAP-3, SNAP-9
     Watermarks, markers and barriers count as read; the record that came later does not.
     0: ~1 !3 ^1 a@5; 120: b@6; a: 160 gives a1; requests 80 7
-snapshot-on-demand-beside-what-is-no-element: SNAP-9
-    The source gives None, which fails the operator when a is out, and does not count as read.
-    0: a; a: 80 gives a1; source_error no-element; requests 40 7
 snapshot-on-demand-after-restoring: SNAP-2, SNAP-9
     Restored elements do not count as read, but are in flight, whether admitted or not.
     capacity 1; restore |3(a@5+b@6); 0: c; a b: 80 gives *1; requests 40 7, 120 8
@@ -75,7 +72,7 @@ snapshot-as-barrier: SNAP-1, SNAP-5, SNAP-10
 snapshot-of-a-chain-of-four-as-barrier: SNAP-10, SNAP-1
     The incoming snapshot carries three others, each with its own elements, and stays whole.
     0: a |1(z@5+~9)<|1(y@5+~9)<|1(x@5+~9)<|1(w@5+~9); a: 80 gives a1
-requests-one-after-the-other: SNAP-11, SNAP-8
+requests-one-after-the-other: SNAP-8
     Three snapshots are requested while the consumer is away.
     0: a b; a: 200 gives a1; b: 40 gives b1; requests 40 99, 80 98, 120 97; sink pause 160
 snapshot-with-fences-among-records: SNAP-2, SNAP-4

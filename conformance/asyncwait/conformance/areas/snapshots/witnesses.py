@@ -81,10 +81,6 @@ SNAP-10: expected upstream Snapshot(checkpoint_id=1, in_flight=(Record(value='x'
     breaks: 0: waits, takes 0 1, calls a, out |1(a)<|1, end; 40: #0 gives a1, out a1, ends finished
     keeps: 0: waits, takes 0 1, calls a, out |1(a)<|1(x), end;
         40: #0 gives a1, out a1, ends finished
-SNAP-11: snapshot 5 came out before 7, asked for first
-    plan: 0: a; a: 400 gives a1; cancel_at 80; requests 0 7, 40 5; sink pause 80
-    breaks: 0: takes 0, calls a, wants 7; 40: wants 5; 80: waits, out |5(a)=1 |7(a)=1, ends left
-    keeps: 0: takes 0, calls a, wants 7; 40: wants 5; 80: waits, out |7(a)=1 |5(a)=1, ends left
 """)
 
 NEAR_MISSES = near_misses("""

@@ -10,7 +10,6 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     blamed_for_timeout,
-    early_timeout,
     failure_named,
     first_stray,
     leg_check,
@@ -131,28 +130,6 @@ def _late_output(leg: LegHistory, item: Item) -> Finding:
         return None
     text = f"{stray.element} is a late result: {item} was decided at its deadline"
     return text, stray.at
-
-
-@leg_check("TIME-7")
-def waiting_for_room_does_not_count(leg: LegHistory) -> Iterator[Finding]:
-    """A record that waited for room times out only when its call had its full time."""
-    if leg.timeout == NEVER or leg.scenario.limits:
-        return
-    blamed = blamed_for_timeout(leg)
-    for item in leg.records:
-        if item.call is not None and item.call.at == _there_at(leg, item):
-            continue
-        if (early := early_timeout(leg, item, blamed)) is not None:
-            yield f"{item} timed out before its time since its call", early
-        elif item.decided_at != NEVER:
-            yield None
-
-
-def _there_at(leg: LegHistory, item: Item) -> float:
-    """Return when the source had `item`: it may wait for room there as well as in the operator."""
-    if item.index is None:
-        return item.at
-    return max(0, leg.scenario.inputs[item.index].at - leg.began_at)
 
 
 @leg_check("TIME-8", needs_times=False)

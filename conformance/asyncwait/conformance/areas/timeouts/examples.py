@@ -25,7 +25,7 @@ handler-gives-an-empty-collection: TIME-1, TIME-2, TIME-5
 deadline-while-nobody-reads: TIME-1, TIME-2, TIME-5
     The handler is asked at 80, although the consumer comes back only at 200.
     timeout 80; handled; 0: a b; a: never, late gives a-late; b: 40 gives b1; sink pause 200
-deadline-behind-a-full-queue: TIME-2, TIME-7
+deadline-behind-a-full-queue: TIME-2
     The deadline of the only admitted record makes room for the waiting record.
     capacity 1; timeout 80; handled; 0: a b; a b: never, late gives *-late
 deadline-without-a-handler: TIME-2, TIME-4
@@ -66,10 +66,10 @@ late-completion-of-a-callback: TIME-2, TIME-6
     A callback can't be cancelled: a is completed at 160, after its handler was asked.
     form callback; timeout 80; handled; 0: a; 200: b; a: 160 gives a1, late gives a-late;
     b: 40 gives b1
-waiting-for-room-is-not-timed: TIME-7, TIME-10
+waiting-for-room-is-not-timed: TIME-10
     The fourth record is available from 0 on and is called at 120: it has until 200.
     capacity 1; timeout 80; 0: a b a c; a b c: 40 gives *1
-waiting-for-room-moves-the-deadline: TIME-1, TIME-7
+waiting-for-room-moves-the-deadline: TIME-1
     The handler is asked for b at 120, which is 80 ms after its call and 120 ms after its arrival.
     unordered; capacity 1; timeout 80; handled; 0: a b; a: 40 gives a1; b: never, late gives b-late
 abandoned-calls-are-counted: TIME-5, TIME-8, TIME-9
@@ -135,7 +135,7 @@ answered-as-the-loop-is-blocked-beyond-the-deadline: TIME-1, TIME-10
     A thread answers a at 40; in that instant a call blocks the loop until 160.
     form callback; timeout 80; handled; 0: c a b; c: gives c1;
     a: 40 gives a1 with thread, late gives a-late; b: 40 gives b1 with blocks=120, late gives b-late
-late-before-one-that-waited-for-its-key: TIME-2, KEY-10
+late-before-one-that-waited-for-its-key: TIME-2
     b waits for the key of a, and is due at 160; c, which is read after b, is due at 120.
     key-ordered; timeout 120; handled; 0: a/x b/x c/y; 80: d/z; a d: 40 gives *1;
     b c: never, late gives *?

@@ -42,13 +42,6 @@ TIME-6: Record 'a1' is a late result: Record 'a' (input 0) was decided at its de
         200: ends finished
     keeps: 0: waits, takes 0, calls a; 80: asks a, #0 told, out a-late; 160: #0 gives a1;
         200: end, ends finished abandoned=1
-TIME-7: Record 'b' (input 1) timed out before its time since its call
-    plan: capacity 1; timeout 80; handled; 0: a b; a: 40 gives a1; b: never, late gives b-late
-    # b was read at 0 and called at 40: its deadline is at 120.
-    breaks: 0: waits, takes 0 1, calls a; 40: #0 gives a1, out a1, calls b;
-        80: asks b, #1 cancelled, ends finished
-    keeps: 0: waits, takes 0 1, calls a; 40: #0 gives a1, out a1, calls b;
-        120: asks b, #1 cancelled, out b-late
 TIME-8: 1 call outlived its record, statistics say 0
     plan: timeout 80; handled; 0: a; a: outlives 80 a1, late gives a-late; source_ends_at 200
     # The call runs on from 80 to 160.
@@ -93,10 +86,6 @@ TIME-9
         160: asks b, #1 told, calls c; 161: #2 cancelled;
         400: waits, ends failed TooManyAbandonedCalls again=same after=same abandoned=2;
         480: #0 gives late; 560: #1 gives late
-TIME-7
-    # a comes 120 ms after the scenario began, but 40 ms after its leg began: a did not wait.
-    plan: timeout 80; 120: a; a: gives a1; crashes 80
-    escapes: 0: waits; 80: ends crashed; then 0: waits; 40: takes 0, calls a, #0 gives a1, out a1
 TIME-9
     # c gives None as it is cancelled, in the instant in which two abandoned calls are too many.
     plan: capacity 1; timeout 40; handled; 0: a b c; a b: outlives 80 late, late gives;
