@@ -171,45 +171,6 @@ async def bare_threads(count: int) -> None:
         thread.join()
 
 
-async def handed_over(count: int) -> None:
-    """Have as many threads block as the capacity, and come back to the loop for each value.
-
-    No operator is at work: the loop opens the gate of each thread that has come. It is woken once
-    for all that come before it looks.
-    """
-    loop, ended, left = asyncio.get_running_loop(), asyncio.Event(), iter(range(count - 1))
-    came: deque[threading.Lock] = deque()
-    is_told = has_ended = False
-
-    def work() -> None:
-        nonlocal is_told
-        gate = threading.Lock()
-        gate.acquire()
-        while not has_ended:
-            blocks(None)
-            came.append(gate)
-            if not is_told:
-                is_told = True
-                loop.call_soon_threadsafe(go_on)
-            gate.acquire()
-
-    def go_on() -> None:
-        nonlocal is_told, has_ended
-        is_told = False
-        while came:
-            if next(left, None) is None:
-                has_ended = True
-                ended.set()
-            came.popleft().release()
-
-    threads = [threading.Thread(target=work) for _ in range(CAPACITY)]
-    for thread in threads:
-        thread.start()
-    await ended.wait()
-    for thread in threads:
-        await asyncio.to_thread(thread.join)  # The loop goes on: it opens the last gates.
-
-
 # Peers.
 
 
@@ -356,7 +317,6 @@ FLOWS: dict[str, Flow] = {
     "pool W2, 1000": Flow(lambda n: plain(values(n), slow, capacity=1000, **ON), SLOW, "wall"),
     "pool W3, held": Flow(lambda n: plain(tail(n), as_long, max_held=5_000), SLOW, "wall"),
     "bare threads, 5 ms": Flow(bare_threads, SLOW, "wall"),
-    "bare hand-over, 5 ms": Flow(handed_over, SLOW, "wall"),
     "executor W0": Flow(lambda n: executor(n, returns_at_once), SLOW, "wall"),
     "executor, 5 ms": Flow(lambda n: executor(n, blocks), SLOW, "wall"),
     "threads W0": Flow(lambda n: plain(range(n), returns_at_once, in_threads, **ON), SLOW, "wall"),

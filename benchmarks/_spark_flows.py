@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -80,25 +79,6 @@ def no_function(batches: Batches) -> Batches:
             yield _batch_of([(row, (row.id,)) for row in given[start : start + 500]])
 
 
-def gathered(fetch: Fetch) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
-        async def batch_of(given: list[Row]) -> list[Any]:
-            limit = asyncio.Semaphore(CAPACITY)
-
-            async def call(row: Row) -> Any:
-                async with limit:
-                    return await fetch(row)
-
-            return await asyncio.gather(*(call(row) for row in given))
-
-        for batch in batches:
-            given = _rows_of(batch)
-            answers = asyncio.run(batch_of(given))
-            yield _batch_of(list(zip(given, answers, strict=True)))
-
-    return run
-
-
 def windowed(fetch: Fetch, hold: int) -> Callable[[Batches], Batches]:
     """Keep a window of tasks over the whole partition: so many calls run, so many rows wait."""
 
@@ -142,20 +122,6 @@ def _window(given: Iterator[Any], fetch: Fetch, hold: int) -> Iterator[list[tupl
 
     while done := loop.run_until_complete(fill()):
         yield done
-
-
-def threaded(seconds: float) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
-        def call(row: Row) -> tuple[int]:
-            time.sleep(seconds)
-            return (row.id,)
-
-        with ThreadPoolExecutor(CAPACITY) as pool:
-            for batch in batches:
-                given = _rows_of(batch)
-                yield _batch_of(list(zip(given, pool.map(call, given), strict=True)))
-
-    return run
 
 
 def first_seen(batches: Batches) -> Batches:
@@ -231,8 +197,6 @@ FLOWS: dict[str, Flow] = {
     "no function": Flow(by_hand(no_function), FAST),
     "window, 0 ms": Flow(by_hand(windowed(at_once, 400)), FAST),
     "ordered, 0 ms": Flow(ordered(at_once), FAST),
-    "gathered, 5 ms": Flow(by_hand(gathered(slow(0.005))), MANY),
-    "threads by hand, 5 ms": Flow(by_hand(threaded(0.005)), MANY),
     "window, 5 ms": Flow(by_hand(windowed(slow(0.005), 400)), MANY),
     "ordered, 5 ms": Flow(ordered(slow(0.005)), MANY),
     "unordered, 5 ms": Flow(unordered(slow(0.005)), MANY),

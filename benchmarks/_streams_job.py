@@ -1,8 +1,7 @@
 """A process that runs a stream until a file stops it, and its sinks: `_streams_job.py FOLDER SINK`.
 
-Settings in a file `changed` in the folder replace the usual ones. When Spark plays a micro-batch
-again, "parquet" leaves it out; "manifests", a sink by the data source API, receives it and ignores
-its second commit; "foreachBatch" writes it once more.
+When Spark plays a micro-batch again, "parquet" leaves it out; "manifests", a sink by the data
+source API, receives it and ignores its second commit; "foreachBatch" writes it once more.
 """
 
 import asyncio
@@ -159,16 +158,14 @@ def writing(out: DataFrame, sink: str, folder: Path) -> DataStreamWriter:
 
 
 def run(folder: Path, sink: str) -> int:
-    spark, changed = embedded_spark(f"local[{LANES},4]").session, folder / "changed"
+    spark = embedded_spark(f"local[{LANES},4]").session
     spark.dataSource.register(Manifests)
-    given: dict[str, Any] = json.loads(changed.read_text()) if changed.exists() else {}
-    for name, value in {**STREAMING, **given.get("conf", {})}.items():
+    for name, value in STREAMING.items():
         spark.conf.set(name, value)
     rows = spark.readStream.schema("id long, lane long")
     read = rows.option("maxFilesPerTrigger", 1).json(str(folder / "in"))
-    usual = {"order_by": "id", "lane_by": "lane", "pause": 0.3, "lease": 300, "version": "1"}
-    options = {"carry": Carry(**usual | given.get("carry", {}))} | given.get("options", {})
-    out = ordered_wait(read, noted(str(folder / "calls")), "twice long", **options)
+    carry = Carry(order_by="id", lane_by="lane", pause=0.3, lease=300, version="1")
+    out = ordered_wait(read, noted(str(folder / "calls")), "twice long", carry=carry)
     writer = writing(out, sink, folder / "out")
     kept = writer.option("checkpointLocation", str(folder / "checkpoint"))
     query = kept.trigger(processingTime="100 milliseconds").start()

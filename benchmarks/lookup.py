@@ -1,13 +1,10 @@
 """Cost of a row that is looked up, beside a request for each row and floors.
 
-    python benchmarks/lookup.py [--runs 5] [--spark]
+    python benchmarks/lookup.py [--runs 5]
 
 Each round runs every flow once, so that other work of the machine hits all flows; the table shows
 the median over the rounds, the least and the most processor time of this process, without Redis. A
 `redis-server` has to be on PATH. Needs the extras `cache` and `redis`.
-
-With `--spark` it measures joins of DataFrames, in one session of an embedded Spark with two
-partitions: seconds, and processor time of Spark and its workers. Needs Linux and the extra `spark`.
 """
 
 import argparse
@@ -25,7 +22,6 @@ from collections.abc import (
     Awaitable,
     Callable,
     Iterable,
-    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -55,8 +51,6 @@ KEYS = 10_000
 CACHE = Cache(KEYS, ttl=600)
 _chance = random.Random(1)  # the same in every run
 _weights = [1 / (n + 1) for n in range(KEYS)]
-
-Costs = Mapping[str, float]
 
 
 class Flow(NamedTuple):
@@ -219,46 +213,16 @@ def cost(flow: Flow) -> float:
     return (time.process_time() - began) / flow.count * 1e6
 
 
-def in_process(url: str, path: Path) -> Callable[[str], Costs]:
-    """Return a function that measures all flows of this process."""
-    flows = flows_of(url, path)
-    return lambda title: {
-        name: cost(flow) for name, flow in track(flows.items(), title, transient=True)
-    }
-
-
-def on_spark(url: str) -> Callable[[str], Costs]:
-    """Return a function that measures all flows on Spark."""
-    import _lookup_flows
-    from pyspark import cloudpickle
-
-    from asyncwait.backends.spark import embedded_spark
-
-    cloudpickle.register_pickle_by_value(_lookup_flows)
-    session = embedded_spark(f"local[{_lookup_flows.PARTITIONS}]").session
-    frames = _lookup_flows.frames_of(session, zipf)
-    held = [(key, f"town {key}") for key in range(KEYS)]
-    towns = session.createDataFrame(held, _lookup_flows.COLUMNS).cache()
-    towns.count()
-    flows = _lookup_flows.flows_of(url, towns)
-
-    def measured(title: str) -> Costs:
-        found: dict[str, float] = {}
-        for name, flow in track(flows.items(), title, transient=True):
-            found[name], found[f"{name}, processor"] = _lookup_flows.took(flow, frames)
-        return found
-
-    return measured
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
-    parser.add_argument("--spark", action="store_true", help="joins of DataFrames instead")
     arguments = parser.parse_args()
     with tables() as (url, path):
-        measured = on_spark(url) if arguments.spark else in_process(url, path)
-        rounds = [measured(f"round {number + 1}") for number in range(arguments.runs)]
+        flows = flows_of(url, path)
+        rounds = [
+            {name: cost(each) for name, each in track(flows.items(), f"round {n + 1}")}
+            for n in range(arguments.runs)
+        ]
     Console().print(machine(), shown(("flow", "us a row", "from", "to"), spread(rounds)))
 
 

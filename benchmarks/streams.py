@@ -1,6 +1,6 @@
 """Kills of PySpark streams whose calls stay in flight across micro-batches.
 
-    python benchmarks/streams.py [--kills 12] [--changes] [--seed 1] [--page FILE]
+    python benchmarks/streams.py [--kills 12] [--seed 1] [--page FILE]
 
 Kills parts of a stream at random moments and counts what became of its rows, with three sinks:
 files, for which Spark leaves out a batch that it plays again, a sink that ignores its second
@@ -24,7 +24,7 @@ from contextlib import suppress
 from itertools import cycle, islice, pairwise
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from _page import machine, shown, write
 from _streams_job import SINKS, Arrived, Row
@@ -48,16 +48,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "seam": ("driver", "java", "worker"),
 }
 """Kinds of kills, and what is killed."""
-
-
-CHANGES: tuple[dict[str, dict[str, Any]], ...] = (
-    {"conf": {"spark.sql.shuffle.partitions": "4"}},
-    {"carry": {"pause": 0.2, "budget": 0.0, "lease": 200}},
-    {"carry": {"version": "2"}, "options": {"timeout": 60}},
-    {"conf": {"spark.sql.shuffle.partitions": "1"}, "carry": {"lanes": None}},
-    {"carry": {"version": "3"}, "options": {"capacity": 50}},
-)
-"""Settings with which a stream may start again, in place of all earlier ones."""
 
 
 class Count(NamedTuple):
@@ -111,18 +101,13 @@ class Killed:
                 start_new_session=True,
             )
 
-    def kill(self, kind: str, change: int | None = None) -> Count:
-        """Kill what is named; with a change the stream starts again with other settings."""
+    def kill(self, kind: str) -> Count:
+        """Kill the named processes, and count what became of the rows."""
         ids = self._feed(FILES)
         enough, told = self._rng.random() * 0.8 * len(ids), self._resent()
         count = self._rng.choice((self._out, self._called))
         self._until(lambda: count(ids) >= enough)
-        if change is not None:
-            settings = CHANGES[change % len(CHANGES)]
-            (self._folder / "changed").write_text(json.dumps(settings))
         self._strike(kind)
-        if change is not None and "driver" not in PARTS[kind]:
-            self._end(PARTS["driver, JVM, workers"])
         # After a whole micro-batch Spark forgets that it wanted another one, unless rows come.
         ids = range(ids.start, self._feed(1).stop)
         self.drain(ids)
@@ -276,7 +261,6 @@ micro-batch was complete begins none without rows, and what is in flight waits.
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=12, help="in all")
-    parser.add_argument("--changes", action="store_true", help="half of them with other settings")
     parser.add_argument("--seed", type=int, default=1, help="of the moments of the kills")
     parser.add_argument("--page", type=Path, help="a file for the table in Markdown")
     arguments = parser.parse_args()
@@ -288,12 +272,10 @@ def main() -> int:
         killed = Killed(sink, arguments.seed + place)
         try:
             kills = islice(cycle(kinds), -(-(arguments.kills - place) // len(SINKS)))
-            for number, kind in enumerate(kills):
-                changes = arguments.changes and number // len(kinds) % 2 == 0
-                count = killed.kill(kind, number if changes else None)
+            for kind in kills:
+                count = killed.kill(kind)
                 console.print(f"{sink}, {kind}: {count}")
-                name = f"{kind}, changed" if changes else kind
-                counts[sink, name] = count.plus(counts.get((sink, name), Count(0)))
+                counts[sink, kind] = count.plus(counts.get((sink, kind), Count(0)))
                 is_right &= count.is_right
         finally:
             killed.close()

@@ -28,7 +28,6 @@ type harness struct {
 	own     []error          // of the source, of closing it, of the hooks
 	over    bool             // the consumer knows that the leg is over
 	helpers int              // tasks of the harness
-	reading bool             // the consumer waits
 	rest    []SinkStep       // not carried out, because the stream has failed
 }
 
@@ -395,9 +394,6 @@ func (h *harness) script(ctx context.Context) error {
 			h.block(step.N)
 		case "give_up":
 			err = h.giveUp(ctx, step.N)
-		case "intrude":
-			h.later(h.Now(), func() bool { return false }, h.intrude)
-			err = h.read(ctx)
 		case "leave", "raise":
 			return nil
 		}
@@ -428,9 +424,7 @@ func (h *harness) stay() {
 
 func (h *harness) read(ctx context.Context) error {
 	h.note("waits", nil)
-	h.reading = true
 	e, err := h.op.Next(ctx)
-	h.reading = false
 	if err == nil {
 		h.note("took", event{"element": e})
 	}
@@ -447,13 +441,6 @@ func (h *harness) giveUp(ctx context.Context, ms float64) error {
 		return nil
 	}
 	return err
-}
-
-func (h *harness) intrude() {
-	if h.reading {
-		_, err := h.op.Next(context.Background())
-		h.note("intruded", event{"got": "raised " + nameOf(err)})
-	}
 }
 
 // again reads three times more, and says whether the end is the same.

@@ -26,7 +26,7 @@ from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
 A = Record("a")
 SCENARIO = scenario_of("0: a; a: 40 gives x")
-ONE = ("--count", "1", "--rule", "END-14")
+ONE = ("--count", "1", "--rule", "END-12")
 """A single scenario can show that rule."""
 
 
@@ -36,7 +36,7 @@ def test_an_area_is_judged_by_its_rules(area: str) -> None:
 
     ids = [rule for rule in rules() if rule.startswith("COPY-")]
     assert done.exit_code == 0, done.output
-    assert f" END-14, {', '.join(ids)} ({len(ids) + 1} " in done.stdout.splitlines()[-1]
+    assert f" END-12, {', '.join(ids)} ({len(ids) + 1} " in done.stdout.splitlines()[-1]
 
 
 # A backend of the gallery, changed; one kind of scenario it may not play at all.

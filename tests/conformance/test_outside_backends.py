@@ -5,7 +5,7 @@ import re
 import pytest
 from outside import SOUND, Folder
 
-ONE = ("--count", "1", "--rule", "END-14")
+ONE = ("--count", "1", "--rule", "END-12")
 """A single scenario can show that rule."""
 
 

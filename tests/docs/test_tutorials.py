@@ -15,7 +15,7 @@ PAGES = ("index.md", "tutorials/stream.md", "judging.md")
 ELSEWHERE = {
     "tutorials/gate.md": "in files of its own, by commands: test_gate.py",
     "tutorials/dataframe.md": "on Spark: tests/spark/test_whole_jobs.py",
-    "streams.md": "on Spark: tests/spark/carry/test_streams.py",
+    "streams.md": "on Spark: tests/spark/test_whole_jobs.py",
     "lookup.md": "on Redis: tests/lookup/test_redis.py",
     "your-loop.md": "tests/examples/test_your_loop.py",
     "operators.md": "block by block: test_readme.py",

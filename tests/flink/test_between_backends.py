@@ -12,8 +12,7 @@ Scenarios lack, because of Flink's departures:
   of the input while there is something to repeat (RT-5, RT-10, RT-14 to RT-18, EI-4, EI-5);
 - what blocks the loop until a deadline has passed (TO-6);
 - lists of results that their user changes once the call has returned (EL-6);
-- answers in callback form for an operator that is being left, which takes no time here, or is gone,
-  while another one goes on beside it (CO-15).
+- answers in callback form for an operator that is being left, which takes no time here (CO-15).
 
 Flink's snapshots of unordered mode have an order of their own within a segment (SN-3): whether they
 are in input order is not judged in that mode.
@@ -162,9 +161,7 @@ def _with_barrier(scenario: Scenario) -> Scenario:
     before = sum(timed.at <= at for timed in scenario.inputs)
     barrier = Timed(at, Barrier(_BARRIER))
     inputs = (*scenario.inputs[:before], barrier, *scenario.inputs[before:])
-    # An operator before this one would have the barrier overtake.
-    company = "beside" if scenario.company == "before" else scenario.company
-    return replace(scenario, inputs=inputs, company=company)
+    return replace(scenario, inputs=inputs)
 
 
 def _calm(scenario: Scenario) -> Scenario:
@@ -174,8 +171,7 @@ def _calm(scenario: Scenario) -> Scenario:
     """
     inputs = tuple(replace(timed, blocks=0) for timed in scenario.inputs)
     plans = tuple(replace(plan, handler=replace(plan.handler, blocks=0)) for plan in scenario.plans)
-    company = "none" if scenario.form == "callback" else scenario.company
-    calm = replace(scenario, inputs=inputs, plans=plans, company=company, tracked=False)
+    calm = replace(scenario, inputs=inputs, plans=plans, tracked=False)
     return replace(calm, hook_takes=0, close_takes=0, reuses=False)
 
 

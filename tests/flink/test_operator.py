@@ -1,6 +1,6 @@
 """Flink's own operators behind the contract: what they let out, take in, store and fail with.
 
-Where they depart, a page draws (`test_defects_page`).
+A page draws their departures (`test_departures`).
 """
 
 import asyncio

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import math
 from collections.abc import AsyncGenerator, Generator
 from contextlib import nullcontext
 from contextvars import ContextVar
@@ -12,7 +13,7 @@ import anyio.lowlevel
 import pytest
 from operators import Sleeper, Source, failure_of, read_all, read_timed, seconds_now, virtual_loop
 
-from asyncwait.spec import Element, OpenOperator, OperatorConfig, Record
+from asyncwait.spec import CallFailed, Element, OpenOperator, OperatorConfig, Record
 
 pytestmark = pytest.mark.anyio
 
@@ -24,6 +25,7 @@ class Hooked(Sleeper):
     def __init__(self, log: list[str]) -> None:
         super().__init__()
         self.log = log
+        self.closing_error: BaseException | None = None
 
     async def open(self) -> None:
         await anyio.sleep(1)
@@ -32,6 +34,8 @@ class Hooked(Sleeper):
     async def close(self) -> None:
         await anyio.sleep(1)
         self.log.append("close")
+        if self.closing_error is not None:
+            raise self.closing_error
 
 
 class Case:
@@ -238,3 +242,91 @@ async def test_a_variable_may_hold_what_can_not_be_compared(open_operator: OpenO
         assert [each.value async for each in results] == list("abc")
 
     assert [one is base for one in seen] == [True] * 3
+
+
+@pytest.mark.parametrize("before", ["the body", "close"])
+async def test_what_closing_the_source_raises_is_a_note_on_the_error_before_it(
+    open_operator: OpenOperator, before: str
+) -> None:
+    case = Case(open_operator, "a1")
+    case.source.closing_error = OSError("source")
+    error = ValueError(before)
+
+    if before == "close":
+        case.fn.closing_error = error
+
+    async def use() -> None:
+        async with case.context as results:
+            assert await read_all(results) == ["a1"]
+            if before == "the body":
+                raise error
+
+    with pytest.raises((ValueError, OSError)) as caught:
+        await use()
+
+    raised = {repr(caught.value), *(note.partition(": ")[2] for note in caught.value.__notes__)}
+    assert raised == {repr(error), "OSError('source')"}
+    assert before == "close" or caught.value is error
+
+
+class Watched(Sleeper):
+    """A function that keeps the task of each call, and its time limit and cancellations."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tasks: dict[str, asyncio.Task[Any]] = {}
+        self.seen: list[tuple[float, int]] = []
+        self.counts: list[int] = []
+
+    async def __call__(self, value: str) -> list[str]:
+        task = self.tasks[value] = present_task()
+        self.seen.append((anyio.current_effective_deadline(), task.cancelling()))
+        try:
+            return await super().__call__(value)
+        except asyncio.CancelledError:
+            self.counts.append(task.cancelling())
+            raise
+
+    def timeout(self, value: str) -> list[str]:
+        return [f"no {value}"]
+
+
+@on_asyncio
+async def test_a_call_has_its_task_to_itself_and_sees_no_deadline(
+    open_operator: OpenOperator,
+) -> None:
+    fn = Watched()
+    config = OperatorConfig("ordered", 2, timeout=2)
+    async with open_operator(config, fn, Source("a1", "b9", "c1", "d1")) as results:
+        assert await read_all(results) == ["a1", "no b9", "c1", "d1"]
+
+    assert len({*fn.tasks.values(), present_task()}) == 5
+    assert fn.seen == [(math.inf, 0)] * 4
+    assert fn.counts == [1]
+
+
+@on_asyncio
+async def test_the_task_of_a_running_call_may_be_cancelled_by_others(
+    open_operator: OpenOperator,
+) -> None:
+    fn = Watched()
+    async with open_operator(OperatorConfig(), fn, Source("a1", "b9", 99)) as results:
+        assert await anext(results) == Record("a1")
+        fn.tasks["b9"].cancel()
+        error = await failure_of(results)
+
+    assert isinstance(error, CallFailed)
+    assert (error.record, type(error.__cause__)) == (Record("b9"), asyncio.CancelledError)
+
+
+@on_asyncio
+@pytest.mark.parametrize("when", [1.5, 3, 4.5], ids=["as b runs", "as c is read", "idle"])
+async def test_who_cancels_the_task_of_a_call_that_is_over_ends_nothing(
+    open_operator: OpenOperator, when: float
+) -> None:
+    fn = Watched()
+    source = Source("a1", 1, "b1", 2, "c1", 2, "d1")
+    async with open_operator(OperatorConfig(), fn, source) as results:
+        await anyio.sleep(0.5)
+        asyncio.get_running_loop().call_at(when, fn.tasks["a1"].cancel)
+        assert await read_all(results) == ["a1", "b1", "c1", "d1"]

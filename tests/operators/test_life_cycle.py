@@ -137,3 +137,20 @@ def test_whoever_cancels_the_task_that_a_call_finds_stops_nothing() -> None:
 
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:  # no plug-in says which loop it is
         assert runner.run(main()) == [Record("A"), Record("B")]
+
+
+@pytest.mark.anyio
+async def test_an_operator_runs_within_a_call_of_another_of_its_kind(
+    open_operator: OpenOperator,
+) -> None:
+    async def inner(value: str) -> list[str]:
+        await anyio.sleep(1)
+        return [value.upper()]
+
+    async def outer(value: str) -> list[str]:
+        async with open_operator(OperatorConfig(), inner, Source(*value)) as results:
+            return ["".join(await read_all(results))]
+
+    config = OperatorConfig("ordered", 2, timeout=5)
+    async with open_operator(config, outer, Source("ab", "cd", "ef")) as results:
+        assert await read_all(results) == ["AB", "CD", "EF"]

@@ -86,3 +86,28 @@ async def test_an_error_of_the_source_is_the_sources_whatever_its_class(
         assert await failure_of(results) is error
         assert error.__cause__ is None
     assert await failure_of(results) is error
+
+
+@pytest.mark.parametrize(
+    "reads", [0, 1, 3], ids=["left while full", "left early", "read to its end"]
+)
+async def test_a_generator_may_hold_a_scope_round_its_yields(
+    open_operator: OpenOperator, reads: int
+) -> None:
+    log: list[str] = []
+
+    async def source() -> AsyncIterator[Element]:
+        try:
+            with anyio.CancelScope():
+                for value in ("a1", "b1"):
+                    yield Record(value)
+                await anyio.sleep(9)
+                yield Record("c1")
+        finally:
+            log.append("closed")
+
+    async with open_operator(OperatorConfig("ordered", 1), Sleeper(), source()) as results:
+        out = [await anext(results) for _ in range(reads)]
+        await anyio.sleep(3)
+
+    assert (len(out), log) == (reads, ["closed"])

@@ -1,14 +1,31 @@
-"""What the suite needs of PyFlink's own operation, and what that lacks."""
+"""PyFlink's own operation in the suite: equal runs, its capabilities, and its departures."""
 
 import gc
 import threading
 
-from flink_defects import SCENARIOS, assert_the_same_each_time
+import pytest
+from flink_defects import (
+    PYFLINK,
+    SCENARIOS,
+    assert_departures,
+    assert_the_same_each_time,
+    said_of,
+)
 
+from asyncwait.backends.pyflink._expected_failures import KNOWN
 from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink.conformance import backend
 from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Capability
+
+SECTIONS = PYFLINK.sections()
+KEPT = (
+    "a-long-stream-is-let-go",
+    "handler-after-two-days",
+    "handler-gives-several-results",
+    "handler-that-blocks-the-loop",
+    "end-of-input-in-a-back-off",
+)
 
 
 def test_a_run_is_the_same_each_time() -> None:
@@ -52,3 +69,19 @@ def test_what_it_lacks_is_this() -> None:
         "retry-after",
         "jitter",
     }
+
+
+def test_what_is_known_shows_in_the_examples_and_nothing_else() -> None:
+    assert_departures(KNOWN, said_of(backend()), KEPT)
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=PYFLINK.names())
+def test_a_scenario_of_the_page_shows_what_is_drawn(section: dict[str, str]) -> None:
+    assert PYFLINK.plays(section) == [section["drawn"].splitlines()]
+
+
+def test_each_departure_with_an_example_is_on_the_page() -> None:
+    planned = [known.flink for listed in PYFLINK.listed.values() for known, _ in listed.planned]
+
+    assert [section["flink"] for section in SECTIONS] == planned
+    assert len(planned) >= 8

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-import whole_reports
+import reports
 from playwright.sync_api import Browser, sync_playwright
 
 from asyncwait.conformance.report._page import html_of
@@ -31,7 +31,7 @@ def browser() -> Generator[Browser]:
 def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     pages = {}
-    for name, report in whole_reports.REPORTS.items():
+    for name, report in reports.REPORTS.items():
         pages[name] = folder / f"{name}.html"
         pages[name].write_text(html_of(report()), encoding="utf-8")
     return pages

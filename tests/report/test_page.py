@@ -5,14 +5,14 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-import whole_reports
+import reports
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from asyncwait.conformance.report._page import MOST
 from asyncwait.spec.scenario import scenarios_from_json, trace_from_json
 
-NAMES = list(whole_reports.REPORTS)
+NAMES = list(reports.REPORTS)
 OPEN_ALL = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 
 
@@ -152,7 +152,7 @@ def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Br
     page.goto(files["real"].as_uri())
     page.locator(".piece a").first.click()
     played = page.locator("details.played").first
-    (planned,) = {each.planned for each in whole_reports.real().runs[1].played[:1]}
+    (planned,) = {each.planned for each in reports.real().runs[1].played[:1]}
 
     copied = []
     for button in played.locator("button").all():
@@ -162,7 +162,7 @@ def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Br
     context.close()
 
     assert scenarios_from_json(copied[0].encode()) == (planned,)
-    assert trace_from_json(copied[1].encode()) == whole_reports.real().runs[1].played[0].trace
+    assert trace_from_json(copied[1].encode()) == reports.real().runs[1].played[0].trace
 
 
 @pytest.mark.parametrize("scripts", [True, False])

@@ -1,6 +1,9 @@
 """The site is whole, loads nothing from elsewhere, and every link in it leads somewhere."""
 
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from html.parser import HTMLParser
@@ -9,6 +12,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from chapters import RELATED, chapter_of, folder_of
+from where import ROOT
 
 from asyncwait.backends.faulty import FAULTY
 from asyncwait.backends.faulty.carry import FAULTY_CARRY
@@ -46,6 +50,18 @@ class Page(HTMLParser):
 @cache
 def page(file: Path) -> Page:
     return Page(file.read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if "SITE" in os.environ:
+        return Path(os.environ["SITE"])
+    folder = tmp_path_factory.mktemp("site")
+    config = ("--config-file", str(ROOT / "mkdocs.yml"), "--site-dir", str(folder))
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", *config]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 @pytest.fixture(name="pages", scope="session")

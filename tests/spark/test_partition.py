@@ -11,23 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from asyncwait.backends.spark._partition import (
-    InMemorySource,
-    Partition,
-    ThreadedSource,
-    on_elements,
-)
+from asyncwait.backends.spark._partition import Partition, on_elements
 from asyncwait.backends.spark._rows import ElementRows
-from asyncwait.conformance.harness import OutsideVirtualLoop
 from asyncwait.spec import CallFailed, Element, OperatorConfig, Record
 from asyncwait.spec.snapshots import NotPortable
 
 ROWS = ElementRows()
-
-
-@pytest.fixture
-def loop() -> OutsideVirtualLoop:
-    return OutsideVirtualLoop()
 
 
 @pytest.fixture(autouse=True)
@@ -50,10 +39,8 @@ def elements_of(batches: Iterator[pa.RecordBatch]) -> list[Element]:
     return [element for batch in batches for element in ROWS.decode(batch)]
 
 
-def opened(batches: Any, fn: Any, loop: Any = None, **options: Any) -> Partition:
+def opened(batches: Any, fn: Any, **options: Any) -> Partition:
     config = OperatorConfig(options.pop("mode", "ordered"), capacity=options.pop("capacity", 100))
-    if loop is not None:
-        options |= {"loop_factory": lambda: loop, "reader": InMemorySource}
     rows = batches_of(records(*batches)) if isinstance(batches, str) else batches
     return Partition(rows, on_elements(config, fn), ROWS, **options)
 
@@ -62,11 +49,6 @@ async def echo(value: Any) -> list[Any]:
     if value == "x":
         raise LookupError("no such thing")
     return [value]
-
-
-def test_batches_are_no_larger_than_asked_for(loop: OutsideVirtualLoop) -> None:
-    with opened("abcdefg", echo, loop, batch_size=3) as partition:
-        assert [batch.num_rows for batch in partition] == [3, 3, 1]
 
 
 def test_the_input_is_read_a_bounded_way_ahead() -> None:
@@ -81,18 +63,18 @@ def test_the_input_is_read_a_bounded_way_ahead() -> None:
     with opened(batches(), echo, capacity=10, batch_size=10) as partition:
         for batch in partition:
             emitted.extend(ROWS.decode(batch))
+            assert batch.num_rows <= 10
             most = max(most, read - len(emitted))
     assert emitted == records(*range(20_000))
     # The operator holds ten and one, the reader a batch in use, two in its queue, one in hand.
     assert most <= 11 + 4 * 100 + 10
 
 
-@pytest.mark.parametrize("reader", [ThreadedSource, InMemorySource])
-def test_a_failure_names_record_and_cause(reader: Any) -> None:
+def test_a_failure_names_record_and_cause() -> None:
     inputs = [Record("a"), Record("x", 3), *records(*"bcdefghij")]
     batches = batches_of(inputs, 2)
     raised = []
-    with opened(batches, echo, reader=reader) as partition:
+    with opened(batches, echo) as partition:
         for _ in range(2):
             with pytest.raises(CallFailed) as caught:
                 elements_of(partition)
@@ -120,17 +102,16 @@ def with_a_bad_row() -> Iterator[pa.RecordBatch]:
     yield ROWS.encode(records("d"))
 
 
-@pytest.mark.parametrize("reader", [ThreadedSource, InMemorySource])
 @pytest.mark.parametrize(
     ("batches", "error", "said"),
     [(breaking_off, OSError, "connection is gone"), (with_a_bad_row, ValueError, "got 'recrod'")],
 )
 def test_an_error_of_the_input_comes_last(
-    reader: Any, batches: Callable[[], Iterator[Any]], error: type[Exception], said: str
+    batches: Callable[[], Iterator[Any]], error: type[Exception], said: str
 ) -> None:
     seen: list[Element] = []
     rows = batches()
-    with opened(rows, echo, reader=reader) as partition, pytest.raises(error, match=said):
+    with opened(rows, echo) as partition, pytest.raises(error, match=said):
         seen.extend(element for batch in partition for element in ROWS.decode(batch))
     assert seen == records("a", "b")
     assert list(rows) == []

@@ -4,38 +4,26 @@ Workers play all examples for `asyncwait verify spark`; here is that a faulty op
 """
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from judged import broken_rules, judge
-from msgspec.structs import replace
 
 from asyncwait.backends.pool import open_operator
 from asyncwait.backends.pool._callbacks import Inbox
 from asyncwait.backends.spark import _partition
-from asyncwait.backends.spark._partition import InMemorySource, ThreadedSource
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.conformance import _player
-from asyncwait.backends.spark.conformance._paths import ElementPath
-from asyncwait.backends.spark.conformance._player import PartitionPlayer, PlayerLoop
+from asyncwait.backends.spark.conformance._player import (
+    ElementPath,
+    PartitionPlayer,
+)
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.evidence import Run, scenario_of
-from asyncwait.conformance.harness import OutsideRealLoop
-from asyncwait.conformance.harness._real_time import LATEST
-from asyncwait.spec import Element, Record
-from asyncwait.spec.scenario import (
-    Leg,
-    LegStart,
-    Scenario,
-    SinkStep,
-    SinkTook,
-    Timed,
-    Trace,
-    next_leg,
-)
+from asyncwait.spec import Element
+from asyncwait.spec.scenario import Leg, LegStart, Scenario, SinkTook, Trace, next_leg
 
 ROWS = ElementRows()
 
@@ -44,23 +32,15 @@ def play(scenario: Scenario) -> Trace:
     legs: list[Leg] = []
     plan: LegStart | None = LegStart.first(scenario)
     while plan is not None:
-        leg, out = play_leg(plan, real=False)
+        player = PartitionPlayer(plan, ElementPath())
+        batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
+        out = [element for batch in batches for element in ROWS.decode(batch)]
+        leg = player.leg
+        assert leg is not None
         assert out == [event.element for event in leg.events if isinstance(event, SinkTook)]
         legs.append(leg)
         plan = next_leg(plan, leg)
     return Trace(tuple(legs))
-
-
-def play_leg(plan: LegStart, *, real: bool) -> tuple[Leg, list[Element]]:
-    player = PartitionPlayer(plan, ElementPath(), real=real)
-    batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
-    out = [element for batch in batches for element in ROWS.decode(batch)]
-    assert player.leg is not None
-    return player.leg, out
-
-
-def at_once(*values: str) -> tuple[Timed, ...]:
-    return tuple(Timed(0, Record(value)) for value in values)
 
 
 ABC = scenario_of("capacity 2; 0: a b c; a: 40 gives a1 a2; c: 80 gives")
@@ -71,9 +51,8 @@ def test_what_never_ends_is_a_hang() -> None:
     assert leg.ending.how == "hung"
 
 
-class Unclosable(InMemorySource):
-    async def aclose(self) -> None:
-        raise LookupError("no door")
+async def no_door(_: Any) -> None:
+    raise LookupError("no door")
 
 
 async def spin(self: Any, limit: int) -> list[Element]:
@@ -114,7 +93,7 @@ def refuse(*_: Any) -> Iterator[None]:
         (_partition, "open_operator", littering, ("finished", "END-4")),
         (LoopThread, "stop", keep, ("finished", "END-4")),
         (_partition, "open_operator", refuse, ("failed", "FAIL-8")),
-        (_player, "InMemorySource", Unclosable, ("failed", "FAIL-8")),
+        (_player._WatchedPartition, "aclose", no_door, ("failed", "FAIL-8")),
     ],
 )
 def test_an_operator_that_does_wrong_is_convicted(
@@ -156,52 +135,3 @@ def test_a_completion_that_raises_at_the_user_is_convicted(monkeypatch: pytest.M
     trace = play(COMPLETED_LATE)
     assert trace.legs[0].refused == "RuntimeError('it is decided')"
     assert list(broken_rules(Run(COMPLETED_LATE, trace))) == ["RES-4"]
-
-
-STALL = 0.045
-"""Seconds, hardly more than a step of the grid: rounded, what comes so late is in time."""
-
-
-def stalled(method: Any, *, before: bool) -> Any:
-    def stalling(*args: Any, **options: Any) -> Any:
-        if before:
-            time.sleep(STALL)
-        try:
-            return method(*args, **options)
-        finally:
-            if not before:
-                time.sleep(STALL)
-
-    return stalling
-
-
-@pytest.mark.parametrize(
-    ("owner", "name", "before"),
-    [
-        (LoopThread, "ask", True),
-        (LoopThread, "ask", False),
-        (LoopThread, "stop", True),
-        (LoopThread, "stop", False),
-        (ThreadedSource, "_tell", True),
-    ],
-)
-def test_a_stall_of_any_thread_is_lateness(
-    monkeypatch: pytest.MonkeyPatch, owner: type, name: str, *, before: bool
-) -> None:
-    plan = LegStart.first(replace(ABC, sink=(SinkStep("read", 1), SinkStep("leave"))))
-    monkeypatch.setattr(owner, name, stalled(getattr(owner, name), before=before))
-    leg, _ = play_leg(plan, real=True)
-    assert leg.late_by >= 1000 * STALL
-
-
-def test_stretches_in_time_do_not_add_up_to_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(OutsideRealLoop, "time", lambda _: now[0])
-    side = PlayerLoop(LegStart.first(ABC), real=True)
-    assert isinstance(side.loop, OutsideRealLoop)
-    side.loop.spans.append((0.013, 0.026))
-    now[0] = 0.039
-    assert side.recorder.now() == 40
-    side.handed_over(0)
-    side.loop.close()
-    assert side.recorder.late_by > LATEST

@@ -93,19 +93,6 @@ def test_whole_life_on_a_bare_machine(tmp_path: Path, short_folder: Path) -> Non
     assert list(short_folder.iterdir()) == []
 
 
-def test_what_a_killed_session_left_is_swept_by_the_next(tmp_path: Path) -> None:
-    folders = [tmp_path / f"asyncwait-{name}" for name in ("killed", "running", "other")]
-    for folder in folders:
-        folder.mkdir()
-    killed, running, other = folders
-    with session_module._owned(killed):
-        pass  # A process that is killed lets go of its lock, and leaves the file.
-    with session_module._owned(running):
-        session_module._sweep(tmp_path)
-
-    assert sorted(tmp_path.iterdir()) == sorted([running, other])
-
-
 @pytest.mark.parametrize(
     ("version", "needs"), [(None, "pyspark"), ("3.5.7", "pyspark 4.1 or newer")]
 )

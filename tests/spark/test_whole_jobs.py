@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from ast import literal_eval
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ import pytest
 import standalone
 from example_modules import run_example
 from pages import blocks_of, run
+from streams import feed, score, two_lanes, until
 
 from asyncwait.backends.spark import EmbeddedSpark
+from asyncwait.backends.spark.conformance._streams import sunk
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TUTORIAL, LOOKUP = DOCS / "tutorials" / "dataframe.md", DOCS / "lookup.md"
+STREAMS = DOCS / "streams.md"
 WITHIN = 500.0
 """Seconds; on a machine with nothing else to do it takes twenty."""
 
@@ -38,6 +42,46 @@ def test_the_section_on_lookup_joins_prints_what_it_says(spark: EmbeddedSpark) -
     assert run(block, LOOKUP, {"__name__": "__main__"}) == block.printed
 
 
+@pytest.mark.timeout(400)
+def test_the_page_on_streams_shows_what_runs(
+    spark: EmbeddedSpark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # A block writes a file.
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    feed(tmp_path / "in", 0, range(5))
+
+    names: dict[str, Any] = {
+        "spark": spark.session,
+        "events": spark.session.readStream.schema("id long, time timestamp").json(
+            str(tmp_path / "in")
+        ),
+        "score": score,
+        "out": str(tmp_path / "out"),
+        "checkpoint": str(tmp_path / "checkpoint"),
+    }
+    first, *others = [
+        block
+        for section in blocks_of(STREAMS).values()
+        for block in section
+        if block.language == "python"
+    ]
+    with ExitStack() as ending:
+        ending.enter_context(two_lanes(spark))
+        run(first, STREAMS, names)
+        query = names["query"]
+        ending.callback(query.stop)
+        until(lambda: sum(table.num_rows for table in sunk(tmp_path / "out")) == 5, query)
+        for block in others:
+            run(block, STREAMS, names)
+    rows = (row for table in sunk(tmp_path / "out") for row in table.to_pylist())
+
+    assert sorted((row["id"], row["score"]) for row in rows) == [
+        (each, each / 2) for each in range(5)
+    ]
+    assert names["counts"].columns == ["window", "count"]
+
+
 def calls(folder: Path) -> int:
     notes = folder / "calls"
     return len(notes.read_text().split()) if notes.exists() else 0
@@ -50,10 +94,10 @@ def test_a_job_goes_on_when_a_worker_is_killed(tmp_path: Path) -> None:
         command = [sys.executable, standalone.__file__, cluster.url, str(tmp_path)]
         with (tmp_path / "job.log").open("wb") as log:
             job = subprocess.Popen(command, stdout=log, stderr=log)
-        until = time.monotonic() + WITHIN
+        over = time.monotonic() + WITHIN
         while calls(tmp_path) < 300:
             assert job.poll() is None, (tmp_path / "job.log").read_text()
-            assert time.monotonic() < until
+            assert time.monotonic() < over
             time.sleep(0.01)  # A file in which another process writes rings no bell.
         cluster.kill_worker()
         assert job.wait(WITHIN) == 0, (tmp_path / "job.log").read_text()

@@ -74,7 +74,6 @@ def test_scenarios_survive_json(scenarios: tuple[Scenario, ...]) -> None:
 
 
 FENCE = b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}'
-BARRIER = b'{"at": 0, "element": {"type": "barrier", "checkpoint_id": 1}}'
 PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
 
 
@@ -102,11 +101,6 @@ PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
             "schema: .*error .*'broken'.* 'misreturn', got '' ",
         ),
         (scenarios_from_json, b'[{"inputs": [%s, %s]}]' % (FENCE % 5, FENCE % 4), r"got \[5, 4\]"),
-        (
-            scenarios_from_json,
-            b'[{"company": "before", "inputs": [%s]}]' % BARRIER,
-            "company .* got 'before'",
-        ),
         (trace_from_json, b'{"legs": [{"ending": {"ho', "is not whole JSON: "),
         (trace_from_json, b'{"legs": [{}]}', "breaks its schema: "),
     ],

@@ -8,8 +8,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from asyncwait.backends.spark.carry._host import CallHost
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.carry._host import CallHost, CarryWork
 from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment

@@ -1,21 +1,18 @@
 """A job on a Connect server: python connect_job.py FOLDER; it prints what came of it."""
 
 import os
-import signal
-import socket
 import subprocess
 import sys
-import time
 import traceback
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyspark
+from standalone import await_daemon, end, free_port, is_open
 
 from asyncwait.backends.java import find_java
 
-_START_WITHIN = 250.0
 _OPENED = (
     "java.lang",
     "java.lang.invoke",
@@ -63,27 +60,11 @@ def server(folder: Path) -> Generator[str]:
             command, cwd=folder, env=environment, stdout=output, stderr=output, process_group=0
         )
     try:
-        until = time.monotonic() + _START_WITHIN
-        while not is_open(port):
-            assert process.poll() is None, log.read_text()
-            assert time.monotonic() < until, log.read_text()
-            time.sleep(0.05)  # Another process tells nothing when it is up.
+        await_daemon(lambda: is_open(port) or process.poll() is not None, log)
+        assert process.poll() is None, log.read_text()
         yield f"sc://127.0.0.1:{port}"
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def is_open(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        end(process)
 
 
 def main(folder: Path) -> None:

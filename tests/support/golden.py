@@ -39,14 +39,7 @@ from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
-from asyncwait.conformance.report import (
-    FORMS,
-    Report,
-    header_of,
-    merged,
-    print_report,
-    report_of,
-)
+from asyncwait.conformance.report import FORMS, Report, header_of, merged, print_report, report_of
 from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Cause, Verdict
 from asyncwait.reference import open_operator

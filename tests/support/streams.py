@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pyspark.sql.functions import col, concat, lit
 from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
@@ -48,6 +48,12 @@ class Started:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._query, name)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._query.stop()
+
 
 def until(holds: Callable[[], bool], query: StreamingQuery | Started) -> None:
     over = time.monotonic() + WITHIN
@@ -74,9 +80,10 @@ class Stream:
         self.notes = home / "calls"
         for folder in (self.source, self.out):
             folder.mkdir(parents=True)
-        self.carry = Carry(pause=0.2, budget=0.1, restore=restore)
+        self.carry = Carry(pause=0.2, budget=0.1, name="twice", restore=restore)
 
-    def start(self, interval: str = "100 milliseconds") -> Started:
+    def fn(self) -> Any:
+        """Return a function that notes its calls; calls of slow rows wait for a file."""
         goes, notes = self.goes, self.notes
 
         async def fn(row: Any) -> dict[str, int]:
@@ -86,9 +93,16 @@ class Stream:
                 await asyncio.sleep(0.05)
             return {"twice": 2 * row.id}
 
+        return fn
+
+    def calls(self) -> list[int]:
+        notes = self.notes.read_text() if self.notes.exists() else ""
+        return sorted(map(int, notes.split()))
+
+    def start(self, interval: str = "100 milliseconds") -> Started:
         rows = self.spark.session.readStream.schema("id long").json(str(self.source))
         named = rows.withColumn("name", concat(lit("n"), col("id")))
-        out = unordered_wait(named, fn, "twice long", carry=self.carry)
+        out = unordered_wait(named, self.fn(), "twice long", carry=self.carry)
         writer = out.writeStream.format("parquet").option("path", str(self.out))
         kept = writer.option("checkpointLocation", str(self.kept))
         return Started(kept.trigger(processingTime=interval))
@@ -98,16 +112,10 @@ class Stream:
         return sorted(tuple(row.values()) for row in rows)
 
     def run_until(self, count: int) -> None:
-        query = self.start()
-        try:
+        with self.start() as query:
             until(lambda: len(self.found()) == count, query)
-        finally:
-            query.stop()
-        query = self.start("7 days")
-        try:
+        with self.start("7 days") as query:
             until(lambda: self.begun() == self.committed() and bool(query.lastProgress), query)
-        finally:
-            query.stop()
 
     def begun(self) -> int:
         return max(int(each.name) for each in (self.kept / "offsets").glob("[0-9]*"))

@@ -13,7 +13,7 @@ from asyncwait.conformance.verdict import Case
 from asyncwait.conformance.verifying import _verify
 from asyncwait.spec.scenario import ALL_CAPABILITIES, Capability, Scenario, needs
 
-FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-14", "COPY-1"}
+FEW = {"ORD-1", "ORD-3", "WM-1", "END-8", "END-12", "COPY-1"}
 
 
 def few_examples() -> tuple[Example, ...]:

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 class KeyLines:
-    """A line of undecided records for each key; the first has been called (KEY-1, KEY-4).
+    """A line of undecided records for each key; the first has been called (KEY-1).
 
-    A key without an undecided record has no line, and takes no memory (KEY-13).
+    A key without an undecided record has no line, and takes no memory.
     """
 
     def __init__(self) -> None:

@@ -19,8 +19,6 @@ OVERLOOKED = {
         "a: never with clean_up=80, late gives late; b: never with clean_up=120, late gives late; "
         "sink read 2, block 80"
     ),
-    "the operator is left before a second task reads":
-        "40: a; source scope; close_takes 40; cancel_at 0; sink intrude",
     "what is for the program comes after a failure, when nobody asks":
         "form callback; 0: a b; a: 80 raises SystemExit; b: 40 raises; sink pause 200",
     "what an answer is given as, and not raised, is its outcome":
@@ -32,7 +30,7 @@ OVERLOOKED = {
         "hook_takes 40"
     ),
     "the loop that is ended cancels the closing of the source, too":
-        "0: a; a: 40 raises KeyboardInterrupt; close_takes 80; company beside; sink read 1",
+        "0: a; a: 40 raises KeyboardInterrupt; close_takes 80; sink read 1",
     "a deadline comes in the instant in which another call ends the program": (
         "timeout 120; 0: a a; 40: a; a: 120 raises SystemExit with supplied; source_ends_at 400; "
         "close_takes 40"
@@ -45,10 +43,6 @@ OVERLOOKED = {
         "form callback; timeout 120; 0: a; a: 120 raises SystemExit with supplied; sink pause 480",
     "what ends the program is noticed when the consumer asks":
         "form callback; 0: a ^1; a: 80 raises SystemExit; close_takes 40; sink read 1, pause 480",
-    "a second task reads in the instant in which something ends the program": (
-        "form callback; 0: a ^1; a: 80 raises SystemExit with supplied; hooks coroutine; "
-        "hook_takes 40; sink read 1, pause 480, intrude"
-    ),
     "a call that never ends is torn down, and cleans up": "0: a; a: never with clean_up=20",
     "calls are abandoned in the instant in which they are to be repeated": (
         "capacity 1; retry max_attempts=9 initial=1 attempt_timeout=80; 0: a; "
@@ -125,10 +119,6 @@ OVERLOOKED = {
     "two records fail in one instant before the failure handler is asked": (
         "form callback; failures_handled; tracked; restore |9(c+c); c: 40 raises"
     ),
-    "a consumer that shields itself is interrupted later": (
-        "capacity 1; timeout 120; handled; 0: a b; a: never, late gives; "
-        "b: 200 gives, late raises SystemExit; cancel_at 40; cancel scope; shields"
-    ),
     "closing raises, and the cancellation comes out": (
         "0: a; a: 200 gives; close_error; cancel_at 40"
     ),
@@ -155,7 +145,7 @@ OVERLOOKED = {
     ),
     "a crash in the instant of a deadline, and closing that raises": (
         "timeout 40; handled; 0: c; c: 80 gives, late gives C; source_ends_at 400; "
-        "close_takes 40; close_error; crashes 40; cancel scope; shields"
+        "close_takes 40; close_error; crashes 40; cancel scope"
     ),
     "a supplier of what is for the program comes after leaving": (
         "form callback; 0: a; a: 80 raises KeyboardInterrupt with supplied; close_takes 160; "

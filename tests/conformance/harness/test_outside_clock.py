@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from asyncwait.conformance.harness import OutsideRealLoop, OutsideVirtualLoop
+from asyncwait.conformance.harness import OutsideVirtualLoop
 from asyncwait.reference import open_operator
 from asyncwait.spec import CallTimedOut, OperatorConfig, Record
 
@@ -19,7 +19,7 @@ Ask: TypeAlias = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 @contextmanager
-def running(loop: OutsideVirtualLoop | OutsideRealLoop) -> Iterator[Ask]:
+def running(loop: OutsideVirtualLoop) -> Iterator[Ask]:
     """Run a loop in a thread of its own; what is asked runs on it, and is waited for outside."""
     thread = threading.Thread(target=loop.run_forever)
     thread.start()

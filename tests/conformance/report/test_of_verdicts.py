@@ -5,12 +5,7 @@ from pathlib import Path
 import msgspec
 from reports import FAILURE, report, result
 
-from asyncwait.conformance.report import (
-    Evidence,
-    read_lines,
-    report_to_lines,
-    timeline_lines,
-)
+from asyncwait.conformance.report import Evidence, read_lines, report_to_lines, timeline_lines
 from asyncwait.conformance.verdict import Case, Failure, Verdict
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules

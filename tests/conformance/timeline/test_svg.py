@@ -2,7 +2,6 @@
 
 from xml.etree import ElementTree as ET
 
-from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline import draw_svg
@@ -22,31 +21,15 @@ def drawn(scenario: Scenario, violation: Violation | None = None, title: str = "
     return parsed(draw_svg(scenario, play(open_operator, scenario), violation, title=title))
 
 
-def shapes(picture: ET.Element, kind: str) -> list[ET.Element]:
-    return [each for each in picture.iter() if kind in each.get("class", "").split()]
-
-
 def test_a_picture_says_what_it_shows() -> None:
     picture = drawn(SCENARIO, title="What a watermark does")
 
     assert picture.get("role") == "img"
     assert picture.findtext(f"{SVG}title") == "What a watermark does"
     assert picture.findtext(f"{SVG}desc") == (
-        "ordered, capacity 4: 2 lanes, 8 steps. finished at 0 ms."
+        "ordered, capacity 4: 2 lanes, 6 steps. finished at 0 ms."
     )
     assert drawn(SCENARIO).findtext(f"{SVG}title") == "two inputs"
-
-
-def test_a_batch_is_a_block_over_the_lanes_of_its_records() -> None:
-    scenario = scenario_of("key-ordered; batch; 0: a/x b/x c/y; a b c: 40 gives *1")
-
-    picture = drawn(scenario)
-
-    blocks = [(each.findtext(f"{SVG}title"), each.get("d")) for each in shapes(picture, "batch")]
-    assert blocks == [
-        ("batch A: a call for 2 records", "M215 49h78v62h-78z"),
-        ("batch B: a call for 1 record", "M371 73h26v14h-26z"),
-    ]
 
 
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:

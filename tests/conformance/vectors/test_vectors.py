@@ -89,7 +89,6 @@ EQUAL = (Timed(0, Record("a")), Timed(0, Record("a", key="k")))
         ({"sink": (SinkStep("give_up", 40),)}, False),
         ({"cancel_at": 40}, False),
         ({"crashes": (Crash(40),)}, False),
-        ({"company": "beside"}, False),
         ({"hooks": "plain", "hook_error": "close"}, False),
         ({"timeout": 40, "plans": LATE, "handled": True}, True),
         ({"timeout": 80, "plans": LATE, "handled": True}, False),

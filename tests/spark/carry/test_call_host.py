@@ -1,4 +1,4 @@
-"""The calls that a host holds, on the virtual clock."""
+"""The calls that a host holds, shares and answers for, on the virtual clock."""
 
 import asyncio
 from typing import Any
@@ -8,9 +8,11 @@ from carried import Hosted, Service, told, visit, work
 from msgspec.structs import replace
 
 from asyncwait.backends.services import Adaptive
-from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._host import Answer, Asked, read_answer
+from asyncwait.backends.spark.carry._serve import HostServer
 from asyncwait.backends.spark.frame._limits import Kept
-from asyncwait.spec import Batch, Retry
+from asyncwait.backends.spark.progress._wire import LENGTH, packed
+from asyncwait.spec import Batch, Cache, Retry
 from asyncwait.spec.carry import Failed
 
 pytestmark = pytest.mark.anyio
@@ -102,45 +104,13 @@ async def test_a_handler_that_fails_fails_its_row_alone(hosted: Hosted) -> None:
     assert told(made, await host.visit(visit(made, 2))) == {2: [{"id": 2, "told": "!"}]}
 
 
-class Word(str):
-    """A text of a class of its own, as parsers give them."""
-
-    __slots__ = ()
-
-
-async def test_a_result_of_a_class_of_its_own_is_what_its_base_would_be(hosted: Hosted) -> None:
-
-    async def parsed(_row: Any) -> Any:
-        return {"told": Word("a")}
-
-    made, host = hosted(parsed)
-    assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "a"}]}
-
-
-async def test_nothing_is_kept_of_lanes_that_wait_for_nothing(hosted: Hosted) -> None:
-    made, host = hosted(Service())
-    for lane in ("0", "1"):
-        await host.visit(visit(made, 0, lane=lane))
-    assert host._rows == {}
-
-
-async def test_no_keys_of_a_dict_pass_for_rows(hosted: Hosted) -> None:
-    async def gives_a_dict(_: Any) -> Any:
-        return {}
-
-    made, host = hosted(gives_a_dict, many=True)
-    ((_, outcome),) = await host.visit(visit(made, 1))
-    assert isinstance(outcome, Failed)
-    assert "expected an iterable of results, got {} (dict)" in outcome.reason
-
-
 class _Untold(Exception):
     @property
     def __notes__(self) -> list[str]:  # type: ignore[override]
         raise RuntimeError("notes")
 
 
-@pytest.mark.parametrize("error", [_Untold("no"), ValueError("x" * 1_000_000)])
+@pytest.mark.parametrize("error", [_Untold("\ud800"), ValueError("x" * 1_000_000)])
 async def test_a_failure_is_told_whatever_its_traceback(hosted: Hosted, error: Exception) -> None:
     async def fails(_: Any) -> Any:
         raise error
@@ -148,7 +118,7 @@ async def test_a_failure_is_told_whatever_its_traceback(hosted: Hosted, error: E
     made, host = hosted(fails)
     ((_, outcome),) = await host.visit(visit(made, 1))
     assert isinstance(outcome, Failed)
-    assert len(outcome.reason) < 30_000
+    assert len(outcome.reason.encode()) < 30_000
     assert not host.is_broken
 
 
@@ -180,18 +150,6 @@ async def test_a_turn_that_nobody_wants_any_more_is_another_row_s(hosted: Hosted
     assert service.asked == [50, 0]
 
 
-async def test_a_row_without_a_key_is_named_by_what_it_holds() -> None:
-    async def fails(row: Any) -> Any:
-        raise OSError
-
-    made = work(fails)
-    task = replace(made.task, shape=replace(made.task.shape, key=()))
-    host = CallHost(replace(made, task=task), "h")
-    said = told(made, await host.visit(visit(made, 7)))
-    assert said[7].startswith("row id=7, name='a': the call failed")
-    await host.aclose()
-
-
 async def test_closing_waits_for_no_back_off(hosted: Hosted) -> None:
     async def fails(_: Any) -> Any:
         raise ValueError("no")
@@ -202,3 +160,148 @@ async def test_closing_waits_for_no_back_off(hosted: Hosted) -> None:
     before = asyncio.get_running_loop().time()
     await host.aclose()
     assert asyncio.get_running_loop().time() - before < 1
+
+
+class Connection:
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.write = self.written.extend
+
+    async def drain(self) -> None:
+        """Take more."""
+
+    def close(self) -> None:
+        """Take no more."""
+
+    async def asks(self, server: HostServer, asked: Asked) -> Answer:
+        reader = asyncio.StreamReader()
+        reader.feed_data(packed(asked))
+        answers = asyncio.create_task(server.answer(reader, self))  # type: ignore[arg-type]
+        while not self.written:
+            await asyncio.sleep(0.001)
+        reader.feed_eof()
+        await answers
+        return read_answer(self.written[LENGTH.size :])
+
+
+GAPS = {"first": ((), 60), "none": ((0,), 1), "long": ((90_000, 0), 270), "back": ((90_000, 10), 1)}
+
+
+@pytest.mark.parametrize("case", GAPS)
+async def test_a_lease_is_longer_than_the_time_between_visits(hosted: Hosted, case: str) -> None:
+    gaps, expected = GAPS[case]
+    made, host = hosted(Service(), lease=1.0)
+    server = HostServer(made, host)
+    for gap in gaps:
+        await Connection().asks(server, Asked(visit(made, 0), gap))
+    before = asyncio.get_running_loop().time()
+    await server.until_over()
+    assert asyncio.get_running_loop().time() - before == pytest.approx(expected, abs=0.01)
+
+
+async def test_an_answer_that_can_not_be_sent_is_told() -> None:
+    class Broken:
+        figures = tuple
+
+        async def visit(self, _visit: Any) -> Any:
+            return [("\ud800", b"")]
+
+    made = work(Service())
+    server = HostServer(made, Broken())  # type: ignore[arg-type]
+    said = await Connection().asks(server, Asked(visit(made, 1)))
+    assert "UnicodeEncodeError" in str(said.broken)
+    await server.until_over()
+
+
+async def test_an_error_of_one_visit_is_nothing_to_other_lanes() -> None:
+    class Odd:
+        is_broken = False
+        figures = tuple
+
+        async def visit(self, asked: Any) -> Any:
+            if len(asked.wanted) == 1:
+                raise KeyError("a row that can't be read")
+            return []
+
+    made = work(Service())
+    server = HostServer(made, Odd())  # type: ignore[arg-type]
+    said = await Connection().asks(server, Asked(visit(made, 1)))
+    assert "can't be read" in str(said.broken)
+    assert (await Connection().asks(server, Asked(visit(made, 1, 2)))).broken is None
+
+
+class SharedService:
+    """Answers after a second with how often it was asked; notes whose calls were cancelled."""
+
+    def __init__(self) -> None:
+        self.asked = self.cancelled = 0
+        self.fails = self.is_closed = False
+
+    async def __call__(self, name: str) -> dict[str, str]:
+        self.asked += 1
+        number = self.asked
+        try:
+            await asyncio.sleep(1)
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        if self.fails:
+            raise OSError(f"{number}")
+        return {"told": f"{number} {name}"}
+
+    def close(self) -> None:
+        """Take note; a plain function will do."""
+        self.is_closed = True
+
+
+KEPT = Cache(max_keys=10, ttl=60)
+
+
+async def test_rows_with_equal_values_share_a_call_and_each_goes_out_as_its_own(
+    hosted: Hosted,
+) -> None:
+    service = SharedService()
+    made, host = hosted(service, given="name", cache=KEPT, budget=5)
+    service.fails = True
+    first, second = visit(made, 0, 1), visit(made, 2, lane="1")
+    failed = await asyncio.gather(host.visit(first), host.visit(second))
+    no = {each: f"row id={each}: the call failed: OSError('1')" for each in range(3)}
+    assert told(made, failed[0]) | told(made, failed[1]) == no
+    service.fails = False
+    answers = await asyncio.gather(host.visit(first), host.visit(second))
+    assert told(made, answers[0]) | told(made, answers[1]) == {
+        each: [{"id": each, "told": "2 a"}] for each in range(3)
+    }
+    assert told(made, await host.visit(visit(made, 3))) == {3: [{"id": 3, "told": "2 a"}]}
+    await host.aclose()
+    assert (service.asked, service.is_closed) == (2, True)
+
+
+async def test_a_shared_call_goes_on_while_a_row_of_it_is_wanted(hosted: Hosted) -> None:
+    service = SharedService()
+    made, host = hosted(service, given="name", cache=KEPT)
+    await host.visit(visit(made, 0, 1))
+    await host.visit(visit(made, 1))
+    await asyncio.sleep(1)
+    assert told(made, await host.visit(visit(made, 1))) == {1: [{"id": 1, "told": "1 a"}]}
+    assert (service.asked, service.cancelled) == (1, 0)
+
+
+async def test_a_shared_call_of_which_no_row_is_wanted_is_cancelled(hosted: Hosted) -> None:
+    service = SharedService()
+    options: dict[str, Any] = {"capacity": 1, "retry": Retry(initial=0.1)}
+    made, host = hosted(service, given="name", cache=KEPT, **options)
+    await host.visit(visit(made, 0))
+    await host.visit(visit(made))
+    await asyncio.sleep(0.001)
+    assert service.cancelled == 1
+    await host.visit(visit(made, 5))
+    assert service.asked == 2
+
+
+async def test_a_row_without_a_key_has_a_call_of_its_own(hosted: Hosted) -> None:
+    service = SharedService()
+    cache = replace(KEPT, key=lambda _: None)
+    made, host = hosted(service, given="name", cache=cache, budget=5)
+    await host.visit(visit(made, 0, 1))
+    assert service.asked == 2

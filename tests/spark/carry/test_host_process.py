@@ -19,9 +19,8 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry import _client, _processor
-from asyncwait.backends.spark.carry._client import HostClient, end_host
-from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.carry._client import HostClient, HostFolder, NoCallHost, end_host
+from asyncwait.backends.spark.carry._host import CarryWork
 
 WITHIN = 60.0
 
@@ -77,38 +76,18 @@ def asked(client: HostClient, made: CarryWork, number: int = 1) -> int:
     return int(rows[0]["told"])
 
 
-def test_visitors_share_one_process(machine: Machine) -> None:
-    made = tells_its_process()
+def test_visitors_share_one_process_that_is_replaced_when_it_ends(machine: Machine) -> None:
+    made = tells_its_process(lease=1.0)
     clients = [machine.client(made) for _ in range(4)]
     with ThreadPoolExecutor(4) as threads:
-        processes = {*threads.map(lambda client: asked(client, made), clients)}
-
-    assert len(processes) == 1
-    assert os.getpid() not in processes
-
-
-def test_a_host_that_was_killed_is_started_again(machine: Machine) -> None:
-    made = tells_its_process()
-    client = machine.client(made)
-    first = asked(client, made)
+        (first,) = {*threads.map(lambda client: asked(client, made), clients)}
     os.kill(first, signal.SIGKILL)
     until(lambda: not lives(first))
+    second = asked(clients[0], made)
 
-    second = asked(client, made)
-
-    assert second != first
-    assert lives(second)
-
-
-def test_a_host_without_visits_ends_and_leaves_nothing(machine: Machine) -> None:
-    made = tells_its_process(lease=1.0)
-    client = machine.client(made)
-    process = asked(client, made)
-
-    until(lambda: not machine.folder.path.exists())
-    until(lambda: not lives(process))
-
-    assert asked(client, made) != process
+    assert len({os.getpid(), first, second}) == 3
+    until(lambda: not machine.folder.path.exists())  # Its lease is over.
+    until(lambda: not lives(second))
 
 
 def test_what_a_killed_host_leaves_goes_when_another_one_starts(machine: Machine) -> None:
@@ -239,81 +218,50 @@ def test_a_folder_that_others_can_enter_is_refused(
     assert HostFolder.named("a").path == tmp_path / "asyncwait" / "a"
 
 
-def test_a_host_that_is_stopped_fails_its_visits_and_goes_on(machine: Machine) -> None:
-    made = tells_its_process(lease=2.0)
-    process = asked(machine.client(made), made)
-    os.kill(process, signal.SIGSTOP)
-    impatient = machine.client(made, patience=0.8)
-
-    for _ in range(2):
-        with pytest.raises(NoCallHost, match=f"host .process {process}. .* does not run"):
-            impatient.visit(visit(made, 2))
-
-    os.kill(process, signal.SIGCONT)
-    assert asked(machine.client(made), made, 2) == process
-
-
-def test_the_patience_of_the_present_query_counts(
+def test_a_host_that_is_stopped_fails_its_visits_and_goes_on_or_is_killed(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = tells_its_process()
+    made = tells_its_process(lease=2.0)
     which = (os.getpid(), "operator-settings")
     monkeypatch.setattr(_processor, "_clients", {which: machine.client(made)})
     process = asked(machine.clients[0], made)
     os.kill(process, signal.SIGSTOP)
-
-    impatient = _processor.client("operator", "settings", cloudpickle.dumps(made), 1.0)
-    with pytest.raises(NoCallHost, match=r"has not answered for 1 s"):
-        impatient.visit(visit(made, 2))
-
-    os.kill(process, signal.SIGCONT)
-
-
-def blocks_until(goes: Path) -> CarryWork:
-    """Return work whose function blocks the event loop of its host for one row."""
-
-    async def fn(row: Any) -> dict[str, str]:
-        while row.id == 2 and not goes.exists():  # noqa: ASYNC240 - it blocks
-            time.sleep(0.01)  # noqa: ASYNC251 - the call blocks its loop on purpose
-        return {"told": str(os.getpid())}
-
-    return work(fn, budget=WITHIN)
-
-
-def test_a_call_that_blocks_its_host_is_named(machine: Machine, tmp_path: Path) -> None:
-    made = blocks_until(tmp_path / "goes")
-    process = asked(machine.client(made), made)
-    line = made.task.fn.__code__.co_firstlineno
-    frame = rf'File "{re.escape(__file__)}", line ({line + 1}|{line + 2}) in fn'
-    impatient = machine.client(made, patience=1.0)
-
+    # The patience of the present query counts.
+    impatient = _processor.client("operator", "settings", cloudpickle.dumps(made), 0.8)
     for _ in range(2):
-        with pytest.raises(NoCallHost, match=rf"blocks its event loop: {frame}; await"):
+        with pytest.raises(NoCallHost, match=rf"host .process {process}. .* for 0.8 s: .* not run"):
             impatient.visit(visit(made, 2))
-
-    (tmp_path / "goes").touch()
+    os.kill(process, signal.SIGCONT)
     assert asked(machine.client(made), made, 2) == process
 
-
-def test_a_host_that_waits_for_calls_is_never_too_slow(machine: Machine) -> None:
-    async def fn(row: Any) -> dict[str, str]:
-        await asyncio.sleep(4.0 if row.id == 2 else 0.0)
-        return {"told": str(os.getpid())}
-
-    made = work(fn, budget=WITHIN)
-    process = asked(machine.client(made), made)
-    assert asked(machine.client(made, patience=2.0), made, 2) == process
-
-
-def test_a_host_that_hangs_is_killed_when_it_is_to_end(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_client, "_ENDING", 0.2)
-    made = tells_its_process()
-    process = asked(machine.client(made), made)
     os.kill(process, signal.SIGSTOP)
-
+    monkeypatch.setattr(_client, "_ENDING", 0.2)
     end_host(machine.folder)
 
     until(lambda: not lives(process))
     assert asked(machine.client(made), made) != process
+
+
+def test_a_host_that_waits_is_never_too_slow_and_a_call_that_blocks_it_is_named(
+    machine: Machine, tmp_path: Path
+) -> None:
+    goes = tmp_path / "goes"
+
+    async def fn(row: Any) -> dict[str, str]:
+        while row.id == 2 and not goes.exists():
+            time.sleep(0.01)  # noqa: ASYNC251 - the call blocks its loop on purpose
+        await asyncio.sleep(2.5 if row.id == 3 else 0.0)
+        return {"told": str(os.getpid())}
+
+    made = work(fn, budget=WITHIN)
+    process = asked(machine.client(made), made)
+    impatient = machine.client(made, patience=1.5)
+    assert asked(impatient, made, 3) == process
+    line = fn.__code__.co_firstlineno
+    frame = rf'File "{re.escape(__file__)}", line ({line + 1}|{line + 2}) in fn'
+    for _ in range(2):
+        with pytest.raises(NoCallHost, match=rf"blocks its event loop: {frame}; await"):
+            impatient.visit(visit(made, 2))
+
+    goes.touch()
+    assert asked(machine.client(made), made, 2) == process

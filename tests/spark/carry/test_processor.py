@@ -1,19 +1,29 @@
-"""The visits that Spark asks for, without Spark."""
+"""The visits that Spark requests, and the rows on their way, without Spark."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from math import nan
 from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from carried import COLUMNS, work
+from carried import COLUMNS, KINDS, work
 from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry import _processor
 from asyncwait.backends.spark.carry._processor import CarryFailed, CarryProcessor, in_short
-from asyncwait.backends.spark.carry._records import packed, unpacked_outcomes
+from asyncwait.backends.spark.carry._records import (
+    OutcomeCodec,
+    Packing,
+    RowCodec,
+    key_bytes,
+    packed,
+    unpacked,
+    unpacked_outcomes,
+    zoned,
+)
 from asyncwait.spec.carry import Identity, Outcome, Row, Visit
 
 
@@ -45,10 +55,10 @@ class Host:
 
     def __init__(self) -> None:
         self.wanted: list[int] = []
-        self.gaps: list[tuple[int | None, int]] = []
+        self.gaps: list[int] = []
 
-    def after(self, stamp: int | None, now: int) -> "Host":
-        self.gaps.append((stamp, now))
+    def after(self, gap: int) -> "Host":
+        self.gaps.append(gap)
         return self
 
     def visit(self, visit: Visit) -> dict[Identity, Outcome]:
@@ -84,7 +94,7 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
     assert out(processor.handleExpiredTimer(("0",), at(2_100), None)) == []
     assert out(processor.handleExpiredTimer(("0",), at(3_200), None)) == [b"!", b"!"]
     assert (host.wanted, state.value, state.timers) == ([2, 2, 0], None, [2_000, 3_000])
-    assert host.gaps == [(None, 1_500), (1_500, 2_100), (2_100, 3_200)]
+    assert host.gaps == [0, 600, 1_100]
 
 
 def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host) -> None:
@@ -105,56 +115,60 @@ def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host)
     assert [each.identity[1:] for each in held.in_flight] == [(1_499, 0), (1_499, 0), (1_499, 1)]
     assert state.timers == [2_000]
     assert out(processor.handleInputRows(("0",), iter([row]), at(1_500))) == []
-    assert (host.wanted, host.gaps) == ([6], [(1_499, 1_500)])
+    assert (host.wanted, host.gaps) == ([6], [1])
 
 
-def test_a_state_whose_rows_have_other_columns_is_refused(host: Host) -> None:
-    made, state = work(echo), State()
+ABOUT = {"version": "1", "fn": "a", "capacity": "50", "cache": "x" * 50, "limits": "()"}
+VERSION = {"version": "2"}
+REFUSED: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    ({"columns": "others"}, {}, "other columns: columns; now they are others"),
+    ({"lanes": 1}, VERSION, "records are in flight in 2 lanes, and now there are 1"),
+    ({}, {"fn": "b"}, r"another fn \(a, now b\)"),
+    (
+        {},
+        {"capacity": "60", "cache": "", "limits": "y" * 50},
+        r"another capacity \(50, now 60\) and another cache \(unknown, now none\) and other limits",
+    ),
+    *(
+        ({}, VERSION | {name: "b"}, f"came with another {name}: a row would overtake")
+        for name in ("lane_by", "key", "mode")
+    ),
+]
+
+
+def restarted(changed: dict[str, Any], about: dict[str, str]) -> list[bytes]:
+    """Return what comes out of a lane in flight whose query starts again with changes."""
+    before = dict.fromkeys(("lane_by", "key", "mode"), "a") | ABOUT
+    made, state = replace(work(echo), about=shortened(before)), State()
     batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
     rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
-    before = CarryProcessor(cloudpickle.dumps(made))
-    before.init(state)
-    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
-    after = CarryProcessor(cloudpickle.dumps(replace(made, columns="others")))
-    after.init(state)
-
-    with pytest.raises(CarryFailed, match="other columns: columns; now they are others"):
-        out(after.handleExpiredTimer(("0",), at(2_100), None))
-
-
-@pytest.mark.parametrize("name", ["lane_by", "key", "mode"])
-def test_no_other_version_changes_what_keys_are_ordered_by(host: Host, name: str) -> None:
-    made, state = replace(work(echo), about={"version": "1", name: "a"}), State()
-    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
-    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
-    before = CarryProcessor(cloudpickle.dumps(made))
-    before.init(state)
-    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
-    changed = replace(made, about={"version": "2", name: "b"})
-    after = CarryProcessor(cloudpickle.dumps(changed))
-    after.init(state)
-
-    with pytest.raises(CarryFailed, match=f"came with another {name}: a row would overtake"):
-        out(after.handleExpiredTimer(("0",), at(2_100), None))
+    first = CarryProcessor(cloudpickle.dumps(made))
+    first.init(state)
+    out(first.handleInputRows(("0",), iter(rows), at(1_500)))
+    now = replace(made, about=shortened(before | about), **changed)
+    second = CarryProcessor(cloudpickle.dumps(now))
+    second.init(state)
+    return out(second.handleExpiredTimer(("0",), at(2_100), None))
 
 
-def test_a_refusal_names_the_values_of_settings_that_are_short(host: Host) -> None:
-    about = {"capacity": "50", "cache": "x" * 50, "limits": "()", "version": ""}
-    now = {"capacity": "60", "cache": "", "limits": "y" * 50, "version": ""}
-    made = replace(work(echo), about={name: in_short(text) for name, text in about.items()})
-    state, batch = State(), pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
-    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
-    before = CarryProcessor(cloudpickle.dumps(made))
-    before.init(state)
-    out(before.handleInputRows(("0",), iter(rows), at(1_500)))
-    changed = replace(made, about={name: in_short(text) for name, text in now.items()})
-    after = CarryProcessor(cloudpickle.dumps(changed))
-    after.init(state)
+def shortened(about: dict[str, str]) -> dict[str, str]:
+    return {name: in_short(text) for name, text in about.items()}
 
-    with pytest.raises(CarryFailed) as raised:
-        out(after.handleExpiredTimer(("0",), at(2_100), None))
-    told = "another capacity (50, now 60) and another cache (unknown, now none) and other limits"
-    assert told in str(raised.value)
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_a_changed_restart_is_refused_by_name_while_rows_are_in_flight(
+    host: Host, case: int
+) -> None:
+    changed, about, says = REFUSED[case]
+    with pytest.raises(CarryFailed, match=says):
+        restarted(changed, about)
+    assert host.wanted == [1]
+
+
+@pytest.mark.parametrize("about", [{}, VERSION, VERSION | {"fn": "b", "capacity": "60"}])
+def test_another_version_visits_again(host: Host, about: dict[str, str]) -> None:
+    restarted({"pause": 10, "order_by": (1,)}, about)
+    assert host.wanted == [1, 1]
 
 
 def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:
@@ -167,3 +181,73 @@ def test_rows_of_a_batch_are_in_order_of_their_values(host: Host) -> None:
 
     cells = [cell for (cell,) in made.records.decode(row.record for row in ordered)]
     assert str(cells) == "[None, 0.5, 1.0, 3.0, nan, nan]"
+
+
+@pytest.mark.parametrize(("kind", "value"), KINDS, ids=lambda given: str(given)[:20])
+def test_a_row_comes_back_as_it_was(kind: pa.DataType, value: Any) -> None:
+    schema = pa.schema([pa.field("a", kind), pa.field("b", kind)])
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([value, None], kind), pa.array([None, value], kind)], schema=schema
+    )
+    codec = RowCodec(schema)
+
+    assert codec.batch(codec.decode(codec.encode(batch))).equals(batch)
+
+
+def test_an_outcome_has_what_is_kept_of_the_row_in_front_of_each_result() -> None:
+    rows = RowCodec(pa.schema([pa.field("a", pa.int64()), pa.field("b", pa.string())]))
+    codec = OutcomeCodec(rows, [1], pa.schema([pa.field("c", pa.float64())]))
+    batch = pa.RecordBatch.from_pylist([{"a": 1, "b": "x"}], schema=rows.columns)
+    (record,) = rows.encode(batch)
+    outcomes = [codec.encode(record, results) for results in ([(0.5,), (1.5,)], [])]
+
+    (out,) = codec.batches(outcomes)
+
+    assert out.to_pylist() == [{"b": "x", "c": 0.5}, {"b": "x", "c": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [((nan,), (-nan,)), ((0.0,), (-0.0,)), (([0.0],), ([-0.0],))], ids=str
+)
+def test_keys_are_equal_where_spark_takes_them_for_equal(one: Any, other: Any) -> None:
+    assert key_bytes(one) == key_bytes(other)
+    assert key_bytes((1,)) != key_bytes((2,))
+
+
+def test_event_times_are_those_of_a_watermark() -> None:
+    schema = pa.schema([pa.field("t", pa.timestamp("us", tz="UTC"))])
+    times = pa.array([1_999, -1, None], schema.field("t").type)
+    batch = pa.RecordBatch.from_arrays([times, pa.array([0, 0, 0])], names=["t", "hash"])
+
+    out = Packing(schema, time=0).packed(batch, [3])
+
+    assert [row.time for row in unpacked(out.column("rows")[0].as_py())] == [1, -1, None]
+
+
+def test_instants_are_given_in_the_zone_of_the_session() -> None:
+    instant = pa.timestamp("us", tz="UTC")
+    inner = pa.struct([("a", pa.list_(instant)), ("b", pa.map_(pa.string(), instant))])
+    schema = pa.schema([pa.field("t", instant), pa.field("s", inner)])
+    at = datetime(2026, 1, 1, 3, tzinfo=UTC)
+    rows = [{"t": at, "s": {"a": [at], "b": [("k", at)]}}]
+    codec = RowCodec(zoned(schema, "America/New_York"))
+
+    batch = codec.batch(codec.decode(codec.encode(pa.RecordBatch.from_pylist(rows, schema))))
+
+    (row,) = batch.to_pylist()
+    assert row == rows[0]
+    for found in (row["t"], row["s"]["a"][0], row["s"]["b"][0][1]):
+        assert found.utcoffset() == timedelta(hours=-5)
+
+
+def test_rows_are_packed_by_their_lanes() -> None:
+    schema = pa.schema([pa.field("a", pa.int64())])
+    batch = pa.RecordBatch.from_pydict({"_0": [1, 2, 3, 4], "_1": [6, 9, 6, -9]})
+
+    out = Packing(schema, key=[0]).packed(batch, [7, 9])
+
+    codec = RowCodec(schema)
+    rows = {lane: [*unpacked(data)] for lane, data in zip(*out.to_pydict().values(), strict=True)}
+    records = {lane: codec.decode(row.record for row in found) for lane, found in rows.items()}
+    assert records == {7: [(1,), (3,)], 9: [(2,), (4,)]}
+    assert rows[7][0].key == key_bytes((1,))

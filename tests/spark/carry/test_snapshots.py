@@ -14,7 +14,6 @@ import pyarrow as pa
 import pytest
 from carried import KINDS
 from click.testing import CliRunner
-from msgspec.structs import replace
 from streams import SLOW, Stream, feed, two_lanes
 
 from asyncwait.backends.pool import open_operator
@@ -35,16 +34,7 @@ from asyncwait.spec import Barrier, InvalidConfig, OperatorConfig, Record, Snaps
 from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, encode_lane
 from asyncwait.spec.snapshots import decode_snapshot, encode_snapshot
 
-IDS = range(8)
-
-
-@pytest.fixture(scope="module")
-def stopped(spark: EmbeddedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stream]:
-    with two_lanes(spark):
-        stream = Stream(spark, tmp_path_factory.mktemp("stopped"))
-        feed(stream.source, 0, IDS)
-        stream.run_until(len(IDS) - len(SLOW))
-        yield stream
+IDS, NEW = range(8), range(10, 14)
 
 
 def row(number: int) -> dict[str, Any]:
@@ -79,8 +69,24 @@ async def on_pool(values: list[Any], restore: Snapshot | None = None) -> list[An
     return found
 
 
+@pytest.fixture(scope="module")
+def stopped(spark: EmbeddedSpark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stream]:
+    """Yield a stopped stream that began with what the pool had in flight, and still has it."""
+    *done, held = asyncio.run(on_pool([row(each) for each in IDS]))
+    assert len(done) + len(held.in_flight) == len(IDS)
+    home = tmp_path_factory.mktemp("stopped")
+    (home / "file").write_bytes(encode_snapshot(held))
+    with two_lanes(spark):
+        stream = Stream(spark, home / "stream", str(home / "file"))
+        feed(stream.source, 0, NEW)
+        stream.run_until(len(NEW))
+        yield stream
+
+
 @pytest.mark.timeout(700)
-def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_path: Path) -> None:
+def test_what_is_in_flight_goes_on_in_a_stream_and_in_the_pool_again(
+    stopped: Stream, tmp_path: Path
+) -> None:
     *lanes, total = map(json.loads, said("show", stopped.kept, "--json").splitlines())
     file = tmp_path / "snapshot"
     told = said("export", stopped.kept, file)
@@ -93,33 +99,9 @@ def test_what_a_stream_has_in_flight_goes_on_in_the_pool(stopped: Stream, tmp_pa
     assert f"2 in flight after micro-batch {total['batch']}; 0 of them were finished" in told
     assert "2 in flight, 0 finished" in said("show", stopped.kept)
     taken = asyncio.run(on_pool([], decode_snapshot(file.read_bytes())))
-    assert sorted([*stopped.found(), *taken]) == [(each, f"n{each}", 2 * each) for each in IDS]
-
-
-@pytest.mark.timeout(700)
-def test_what_the_pool_has_in_flight_goes_on_in_a_stream(
-    streams: EmbeddedSpark, tmp_path: Path
-) -> None:
-    values = [row(each) for each in IDS]
-    *done, held = asyncio.run(on_pool(values))
-    assert len(done) + len(held.in_flight) == len(IDS)
-    file = tmp_path / "snapshot"
-    file.write_bytes(encode_snapshot(held))
-    stream = Stream(streams, tmp_path / "stream", str(file))
-    stream.goes.touch()
-    feed(stream.source, 0, range(10, 14))
-    stream.run_until(len(held.in_flight) + 4)
-    file.unlink()
-    stream.carry = replace(stream.carry, restore=None)
-    feed(stream.source, 1, range(14, 16))
-    stream.run_until(len(held.in_flight) + 6)
-
-    expected = [(each, f"n{each}", 2 * each) for each in (*IDS, *range(10, 16))]
-    assert sorted([*done, *stream.found()]) == expected
-    assert sorted(map(int, stream.notes.read_text().split())) == [
-        *sorted(each.value["id"] for each in held.in_flight),
-        *range(10, 16),
-    ]
+    expected = [(each, f"n{each}", 2 * each) for each in (*sorted(SLOW), *NEW)]
+    assert sorted([*stopped.found(), *taken]) == expected
+    assert stopped.calls() == [*sorted(SLOW), *NEW]
 
 
 def broken(stopped: Stream, folder: Path, how: str) -> Path:
@@ -130,15 +112,10 @@ def broken(stopped: Stream, folder: Path, how: str) -> Path:
     if how == "torn":
         for each in (path / "state").rglob("*.zip"):
             each.unlink()
-    if how == "cut short":
-        latest = path / "offsets" / str(stopped.begun())
-        latest.write_text("v1\n")
     if how == "begun":
         latest = path / "offsets" / str(stopped.begun())
         shutil.copy(latest, latest.with_name(str(stopped.begun() + 1)))
         latest.with_name("\u00b2").touch()  # a digit, and no number
-    if how == "empty":
-        shutil.rmtree(path / "offsets")
     return path
 
 
@@ -147,9 +124,7 @@ def broken(stopped: Stream, folder: Path, how: str) -> Path:
     ("how", "options", "says"),
     [
         ("nowhere", (), "expected the checkpoint of a stream"),
-        ("empty", (), "expected the checkpoint of a stream"),
         ("torn", (), "can't be read"),
-        ("cut short", (), "can't be read"),
         ("begun", (), "has begun and is not committed: start the stream again and stop it"),
         ("other batch", ("--batch", 10_000), "has micro-batches up to"),
         ("other operator", ("--operator", 1), r"those that carry calls are \[0\]"),
@@ -233,23 +208,15 @@ def test_json_says_which_numbers_are_none(capsys: pytest.CaptureFixture[str]) ->
     columns = pa.schema([pa.field("low", pa.float64()), pa.field("list", pa.list_(pa.float64()))])
     rows = [(nan, [inf, 1.5]), (-inf, None)]
     lanes = lanes_of("here", [(0, state(columns, LaneState(1, tuple(held(r, 1) for r in rows))))])
-    found = CheckpointRead("/x\udc80", 0, 7, None, lanes)
+    found = CheckpointRead("/x", 0, 7, None, lanes)
     print_checkpoint(found, is_json=True)
     lane, total = map(json.loads, capsys.readouterr().out.splitlines())
     print_checkpoint(found, is_json=False)
 
     values = [{"low": "NaN", "list": ["Infinity", 1.5]}, {"low": "-Infinity", "list": None}]
     assert [each["value"] for each in lane["records"]] == values
-    assert total["path"] == "/x\\udc80"
+    assert total["path"] == "/x"
     assert 'in flight: {"low":"NaN","list":["Infinity",1.5]}' in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("stamp", [2**60, -(2**60), 10**15])
-def test_a_stamp_that_is_no_time_is_shown(stamp: int, capsys: pytest.CaptureFixture[str]) -> None:
-    lanes = lanes_of("here", [(0, state(PAIR, LaneState(stamp)))])
-    print_checkpoint(CheckpointRead("here", 0, 7, None, lanes), is_json=False)
-
-    assert f" {stamp} ms " in capsys.readouterr().out
 
 
 def test_the_state_of_another_version_is_refused() -> None:
@@ -270,7 +237,6 @@ STRUCT = pa.schema([pa.field("s", pa.struct([pa.field("x", pa.int64())]))])
 FLAGS = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("low", pa.float32())])
 AT = "2026-01-01T00:00:00"
 REQUIRED = pa.field("x", pa.int64(), nullable=False)
-MAP = pa.map_(pa.string(), pa.int64())
 BERLIN = pa.timestamp("us", tz="Europe/Berlin")
 NEW_YORK = pa.timestamp("us", tz="America/New_York")
 
@@ -293,11 +259,8 @@ def one(kind: pa.DataType, name: str = "a") -> pa.Schema:
         (FLAGS, {"id": 1, "low": 0.1}, "column low of record 0 .* it would become 0.1000"),
         (PAIR, {"id": 1, "at": f"{AT}.1234567Z"}, "column at of record 0 .* it would become"),
         (one(pa.duration("us")), "PT1.0000001S", "column a of record 0 .* it would become"),
-        (one(pa.binary()), "QR==", "column a of record 0 .* it would become b'A'"),
         (one(pa.list_(REQUIRED)), [None], "column a of record 0 .* it would become"),
         (one(pa.struct([REQUIRED])), {"x": None}, "column a of record 0 .* it would become"),
-        (one(MAP), [["k", 1], ["k", 2]], "column a of record 0 .* its key 'k' is there twice"),
-        (one(pa.list_(MAP)), [[["k", 1], ["k", 2]]], "column a .* its key 'k' is there twice"),
         (one(NEW_YORK), "0001-01-01T00:00:00Z", "column a of record 0 of .*, and "),
         (one(pa.int64(), "a\nb"), "1", r"column a\\nb of record 0 of .* is '1', and "),
     ],

@@ -1,12 +1,12 @@
 """Calls that stay in flight from one micro-batch to the next, on a real stream."""
 
-import asyncio
 import re
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import window
 from streams import PROVIDER, SLOW, Started, Stream, feed, until
@@ -23,23 +23,6 @@ from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 from asyncwait.spec.limits import Limit
 
 
-def calls(notes: Path) -> list[int]:
-    return [int(line) for line in notes.read_text().split()] if notes.exists() else []
-
-
-def slow_until(goes: Path, notes: Path) -> Any:
-    """Return a function that notes its calls; that of one row ends when a file is there."""
-
-    async def fn(row: Any) -> dict[str, int]:
-        with notes.open("a") as file:
-            file.write(f"{row.id}\n")
-        while row.id in SLOW and not goes.exists():  # noqa: ASYNC240 - it stands in for a service
-            await asyncio.sleep(0.05)
-        return {"twice": 2 * row.id}
-
-    return fn
-
-
 @pytest.mark.timeout(700)
 def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     streams: EmbeddedSpark, tmp_path: Path
@@ -47,133 +30,58 @@ def test_a_slow_call_holds_nobody_up_and_outlives_its_query(
     stream = Stream(streams, tmp_path)
     feed(stream.source, 0, range(6))
     expected = [(each, f"n{each}", 2 * each) for each in range(12)]
-    query = stream.start()
-    try:
+    with stream.start() as query:
+
+        def found(**wanted: float) -> bool:
+            told = (each["observedMetrics"].get("asyncwait twice") for each in query.recentProgress)
+            return any({**each.asDict(), **wanted} == each.asDict() for each in told if each)
+
+        until(lambda: found(in_flight=2, calls=6), query)
         until(lambda: len(stream.found()) == 4, query)
         assert stream.found() == [each for each in expected[:6] if each[0] not in SLOW]
-    finally:
-        query.stop()
     feed(stream.source, 1, range(6, 12))
     stream.goes.touch()
-    query = stream.start()
-    try:
+    with stream.start() as query:
         until(lambda: len(stream.found()) == 12, query)
-    finally:
-        query.stop()
+        until(lambda: found(in_flight=0, calls=12, retries=0, errors=0, oldest=0), query)
 
     assert stream.found() == expected
-    assert sorted(calls(stream.notes)) == [*range(12)]
+    assert stream.calls() == [*range(12)]
 
 
 @pytest.mark.timeout(400)
-def test_listeners_get_the_figures_of_call_hosts(streams: EmbeddedSpark, tmp_path: Path) -> None:
-    goes = tmp_path / "goes"
-    slow = slow_until(goes, tmp_path / "calls")
-
-    async def fn(row: Any) -> dict[str, int]:
-        return await slow(row) if row.id else {"twice": 1 // 0}
-
-    (tmp_path / "in").mkdir()
-    feed(tmp_path / "in", 0, range(4))
-    rows = streams.session.readStream.schema("id long").json(str(tmp_path / "in"))
-    carry, retry = Carry(name="doubles", pause=0.1, budget=0.1), Retry(max_attempts=2)
-    out = unordered_wait(rows, fn, "twice long", carry=carry, on_error="skip", retry=retry)
-    query = Started(out.writeStream.format("noop").trigger(processingTime="100 milliseconds"))
-
-    def found(**wanted: float) -> bool:
-        told = (each["observedMetrics"].get("asyncwait doubles") for each in query.recentProgress)
-        return any({**each.asDict(), **wanted} == each.asDict() for each in told if each)
-
-    try:
-        until(lambda: found(in_flight=1, calls=5, retries=1, errors=1), query)
-        goes.touch()
-        until(lambda: found(in_flight=0, calls=5, oldest=0, waiting_for_permits=0), query)
-    finally:
-        query.stop()
-
-
-@pytest.mark.timeout(400)
-def test_a_cache_is_that_of_all_micro_batches(streams: EmbeddedSpark, tmp_path: Path) -> None:
-    source, notes = tmp_path / "in", tmp_path / "calls"
-    source.mkdir()
-    rows = streams.session.readStream.schema("id long").json(str(source))
-    fn, carry = slow_until(notes, notes), Carry(pause=0.2)
-    out = unordered_wait(rows, fn, "twice long", carry=carry, cache=Cache(9, 600))
-    writer = out.writeStream.format("memory").queryName("shared")
-    feed(source, 0, [0, 1, 0])
-    query = Started(writer.trigger(processingTime="100 milliseconds"))
-
-    def found() -> list[tuple[int, int]]:
-        return sorted((row.id, row.twice) for row in streams.session.table("shared").collect())
-
-    try:
-        until(lambda: len(found()) == 3, query)
-        feed(source, 1, [1, 2])
-        until(lambda: len(found()) == 5, query)
-    finally:
-        query.stop()
-
-    assert found() == [(0, 0), (0, 0), (1, 2), (1, 2), (2, 4)]
-    assert sorted(calls(notes)) == [0, 1, 2]
-
-
-@pytest.mark.timeout(400)
-@pytest.mark.parametrize("skew", [None, 60])
-def test_a_watermark_behind_finds_late_what_lags_by_more_than_the_skew(
-    streams: EmbeddedSpark, tmp_path: Path, skew: int | None
-) -> None:
-    (tmp_path / "in").mkdir()
-    notes, goes = tmp_path / "calls", tmp_path / "goes"
-
-    fn = slow_until(goes, notes)
-
-    rows = streams.session.readStream.schema("id long, time timestamp").json(str(tmp_path / "in"))
-    carry = Carry(lanes=1, pause=0.2, budget=0.1, skew=skew, event_time=skew and "time")
-    out = unordered_wait(rows, fn, "twice long", carry=carry).withWatermark("time", "1 minute")
-    counted = out.groupBy(window("time", "1 minute")).count().select("count")
-    times = ['{"id": 3, "time": "2026-01-01T00:00:00Z"}}']
-    times.append('{"id": 4, "time": "2026-01-01T00:10:00Z"}')
-    (tmp_path / "in" / "0.json").write_text("\n".join(times))
-    writer = counted.writeStream.format("memory").queryName(f"counted_{skew}")
-    query = Started(writer.trigger(processingTime="100 milliseconds"))
-
-    def is_past() -> bool:
-        told = [each.get("eventTime", {}) for each in query.recentProgress]
-        return any("2026" in each.get("watermark", "") for each in told)
-
-    def late() -> int:
-        operators = [each for p in query.recentProgress for each in p["stateOperators"]]
-        return sum(each["numRowsDroppedByWatermark"] for each in operators)
-
-    try:
-        until(lambda: len(calls(notes)) == 2 and (is_past() or skew is not None), query)
-        goes.touch()
-        until(lambda: late() == 1 or streams.session.table(f"counted_{skew}").count() == 1, query)
-        assert late() == (skew is None)
-    finally:
-        query.stop()
-
-
-@pytest.mark.timeout(400)
-def test_two_operators_that_need_a_name_each_fail_their_query(
+def test_no_row_is_late_for_a_watermark_behind_within_the_skew(
     streams: EmbeddedSpark, tmp_path: Path
 ) -> None:
-    async def never(_row: Any) -> Any:
-        await asyncio.sleep(3600)
+    stream = Stream(streams, tmp_path)
+    rows = streams.session.readStream.schema("id long, time timestamp").json(str(stream.source))
+    carry = Carry(lanes=1, pause=0.2, budget=0.1, skew=60, event_time="time")
+    out = unordered_wait(rows, stream.fn(), "twice long", carry=carry)
+    timed = out.withWatermark("time", "1 minute")
+    counted = timed.groupBy(window("time", "1 minute")).count().select("count")
+    times = ['{"id": 3, "time": "2026-01-01T00:00:00Z"}}']
+    times.append('{"id": 4, "time": "2026-01-01T00:10:00Z"}')
+    (stream.source / "0.json").write_text("\n".join(times))
+    writer = counted.writeStream.format("memory").queryName("counted")
+    with Started(writer.trigger(processingTime="100 milliseconds")) as query:
+        until(lambda: len(stream.calls()) == 2, query)
+        stream.goes.touch()
+        until(lambda: streams.session.table("counted").count() == 1, query)
+        operators = [each for p in query.recentProgress for each in p["stateOperators"]]
+        assert sum(each["numRowsDroppedByWatermark"] for each in operators) == 0
+
+
+def test_two_operators_that_need_a_name_each_are_refused(
+    streams: EmbeddedSpark, tmp_path: Path
+) -> None:
+    rows = streams.session.readStream.schema("id long").json(str(tmp_path))
 
     def enriched(name: str) -> DataFrame:
-        (tmp_path / name).mkdir()
-        feed(tmp_path / name, 0, range(ord(name[0]), ord(name[0]) + 4))
-        rows = streams.session.readStream.schema("id long").json(str(tmp_path / name))
-        return unordered_wait(rows, never, "twice long", carry=Carry(pause=0.1, budget=0))
+        return unordered_wait(rows, echo, "twice long", carry=Carry(name=name))
 
-    writer = enriched("a").union(enriched("k")).writeStream.format("noop")
-    query = Started(writer.option("checkpointLocation", str(tmp_path / "checkpoint")))
-    try:
-        with pytest.raises(AssertionError, match=r"give each a name: Carry\(name="):
-            until(lambda: False, query)
-    finally:
-        query.stop()
+    assert enriched("a").union(enriched("b")).union(enriched("")).isStreaming
+    with pytest.raises(AnalysisException, match=r"not unique: .*Carry\(name="):
+        enriched("").union(enriched(""))
 
 
 async def echo(row: Any) -> dict[str, int]:

@@ -23,7 +23,7 @@ from asyncwait.backends.journal import (
     KeptFailure,
     summary,
 )
-from asyncwait.backends.services import Limit, transient
+from asyncwait.backends.services import Limit
 from asyncwait.backends.spark import Progress, ordered_wait
 from asyncwait.backends.spark.frame._journal import journal_of
 from asyncwait.backends.spark.frame._limits import Kept
@@ -137,25 +137,18 @@ def test_a_result_that_is_asked_for_again_is_not_kept(journal: Journal) -> None:
     assert (len(calls), seen) == (4, [])
 
 
-@pytest.mark.parametrize("blocks", [False, True])
-def test_a_result_beyond_the_bound_is_not_called_for_again(
-    journal: Journal, *, blocks: bool
-) -> None:
+def test_a_result_beyond_the_bound_is_not_called_for_again(journal: Journal) -> None:
     calls: list[int] = []
-    size = 64 * 1024 * 1024
-
-    def block(value: int) -> tuple[bytes]:
-        calls.append(value)
-        return (bytes(size if value == 2 else 1),)
 
     async def fn(value: int) -> tuple[bytes]:
-        return block(value)
+        calls.append(value)
+        return (bytes(64 * 1024 * 1024 if value == 2 else 1),)
 
     raw: dict[str, Any] = {"results": pa.schema([("raw", pa.binary())])}
     raw["retry"] = Retry(max_attempts=3, initial=0.001)
     for _ in range(2):
         with pytest.raises(CallFailed, match=r"^row 2 of partition 0: ") as raised:
-            run(block if blocks else fn, journal, range(5), **raw)
+            run(fn, journal, range(5), **raw)
         assert isinstance(raised.value.__cause__, EntryTooLarge)
         assert re.search("67,108,864 bytes.*67,108,87", str(raised.value))
     assert len(run(fn, journal, range(5), on_error="skip", **raw)) == 4
@@ -271,11 +264,10 @@ class Failing(Service):
     ("retry", "again"),
     [
         (None, [1, 3]),
-        (Retry(max_attempts=2, on_error=transient), [1, 1, 3, 3]),
         (Retry(max_attempts=2), [1, 1, 2, 2, 3, 3]),
         (Retry(max_attempts=2, on_error=LookupError), [1, 2, 2, 3]),
     ],
-    ids=["no retry", "transient", "all", "a class"],
+    ids=["no retry", "all", "a class"],
 )
 def test_a_failure_is_kept_that_nothing_asks_to_repeat(
     journal: Journal, retry: Retry | None, again: list[int]

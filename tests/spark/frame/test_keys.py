@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import types as sql
 
-from asyncwait.backends.spark.frame._columns import Call, require_values
+from asyncwait.backends.spark.frame._columns import require_values
 from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.spec import InvalidConfig
@@ -190,43 +190,6 @@ def test_a_map_counts_in_its_order() -> None:
 LONG = sql.StructField("id", sql.LongType())
 INSTANT = sql.StructField("at", sql.TimestampType())
 NUMBER = sql.StructType([sql.StructField("n", sql.LongType())])
-CALL = Call([LONG], is_value=True, results=NUMBER, many=False, zone="UTC")
-
-
-def differing(**changes: Any) -> Call:
-    fields = {name: getattr(CALL, name) for name in CALL.__struct_fields__}
-    return Call(**(fields | changes))
-
-
-CALLS: dict[str, Call] = {
-    "as it is": CALL,
-    "a Row": differing(is_value=False),
-    "another name": differing(given=[sql.StructField("no", sql.LongType())]),
-    "another type": differing(given=[sql.StructField("id", sql.StringType())]),
-    "two": differing(given=[LONG, INSTANT], is_value=False),
-    "another order": differing(given=[INSTANT, LONG], is_value=False),
-    "many": differing(many=True),
-    "another schema": differing(results=sql.StructType([sql.StructField("n", sql.StringType())])),
-    "another result": differing(results=sql.StructType([sql.StructField("m", sql.LongType())])),
-    "an instant": differing(given=[INSTANT]),
-    "elsewhere": differing(given=[INSTANT], zone="Europe/Berlin"),
-    "an instant as result": differing(results=sql.StructType([INSTANT])),
-    "as result, elsewhere": differing(results=sql.StructType([INSTANT]), zone="Europe/Berlin"),
-    "deep": differing(given=[sql.StructField("id", sql.ArrayType(INSTANT.dataType))]),
-    "deep, elsewhere": differing(
-        given=[sql.StructField("id", sql.ArrayType(INSTANT.dataType))], zone="Europe/Berlin"
-    ),
-    "long": differing(given=[sql.StructField(f"column {n}", sql.LongType()) for n in range(2000)]),
-    "as long": differing(
-        given=[sql.StructField(f"column {n}", sql.LongType()) for n in (*range(1999), 7777)]
-    ),
-}
-
-
-def test_calls_that_differ_have_other_settings() -> None:
-    told = {name: dict(call.settings()) for name, call in CALLS.items()}
-    for one, other in combinations(told, 2):
-        assert told[one] != told[other], (one, other)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""How rows become what the function is given, and what goes out for them, without Spark."""
+"""Rows as arguments and as output, and those that fail, without Spark."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from copy import copy
 from math import nan
 from typing import Any
@@ -9,15 +9,24 @@ from urllib.error import HTTPError
 
 import pyarrow as pa
 import pytest
+from frames import rows_of, work_of
+from msgspec.structs import replace
 from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
 
-from asyncwait.backends.spark import SchemaMismatch
+from asyncwait.backends.journal import Journal
+from asyncwait.backends.spark import SchemaMismatch, Share, TooManyFailed
 from asyncwait.backends.spark.frame._errors import FailedRows
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
-from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import CallFailed, CallTimedOut, OperatorError, Retry
+from asyncwait.spec import (
+    Batch,
+    Cache,
+    CallFailed,
+    CallTimedOut,
+    InvalidConfig,
+    OperatorError,
+    Retry,
+)
 
 TABLE = pa.table(
     {
@@ -30,30 +39,11 @@ DOUBLED = pa.schema([("twice", pa.int64())])
 
 
 def enriched(
-    fn: Any,
-    *,
-    batch_size: int = 4,
-    mode: Any = "ordered",
-    results: pa.Schema = DOUBLED,
-    given: Any = "id",
-    carried: Sequence[str] = ("id",),
-    key: Sequence[str] = (),
-    failed: FailedRows | None = None,
-    **options: Any,
+    fn: Any, *, batch_size: int = 4, failed: FailedRows | None = None, **options: Any
 ) -> list[dict[str, Any]]:
-    batches: Iterator[pa.RecordBatch] = iter(TABLE.to_batches(batch_size))
-    shape = Shape(given, tuple(carried), results, tuple(key))
-    defaults: dict[str, Any] = {
-        "timeout": None,
-        "capacity": 3,
-        "max_held": 100,
-        "retry": None,
-        "on_error": None,
-        "many": False,
-        "error_column": None,
-    }
-    work = Enrichment(fn, shape, "UTC", Options(mode, **{**defaults, **options}))
-    with work.partition(batches, 7, failed=failed) as partition:
+    asked = {"results": DOUBLED, "carried": ("id",), "capacity": 3, "max_held": 100, **options}
+    batches = iter(TABLE.to_batches(batch_size))
+    with work_of(fn, **asked).partition(batches, 7, failed=failed) as partition:
         return [row for batch in partition for row in batch.to_pylist()]
 
 
@@ -209,11 +199,9 @@ def test_rows_of_equal_keys_are_called_one_after_the_other() -> None:
 
     for cells in ([nan] * 10, [[1.0, nan]] * 10, [{"a": nan}] * 10, [None] * 10):
         table = TABLE.append_column("key", pa.array(cells))
-        shape = Shape(("id",), ("id",), DOUBLED, ("key",))
-        options = Options("key-ordered", None, 10, 100, None, None, False, None)
-        work = Enrichment(fn, shape, "UTC", options)
-        rows = [row for batch in work.run(iter(table.to_batches())) for row in batch.to_pylist()]
-        assert rows == EXPECTED
+        options = {"mode": "key-ordered", "capacity": 10, "max_held": 100, "key": ("key",)}
+        work = work_of(fn, DOUBLED, given=("id",), carried=("id",), **options)
+        assert rows_of(work, table) == [tuple(row.values()) for row in EXPECTED]
 
 
 @pytest.mark.parametrize(
@@ -240,3 +228,91 @@ def test_a_text_that_is_no_utf_8_is_named_with_its_row_and_column(
         rows.decode(batch)
 
     assert str(caught.value).startswith(f"{named}: ")
+
+
+class Service:
+    def __init__(self, fails: Callable[[int], bool]) -> None:
+        self.fails = fails
+        self.calls: list[int] = []
+
+    async def __call__(self, value: int) -> tuple[int]:
+        self.calls.append(value)
+        if self.fails(value):
+            raise LookupError(f"no {value}\n::error::")
+        return (value,)
+
+
+class Batches(Service):
+    async def __call__(self, values: list[int]) -> list[Any]:  # type: ignore[override]
+        self.calls += values
+        return [LookupError(value) if self.fails(value) else (value,) for value in values]
+
+
+def run(fn: Any, share: float, of: int, rows: int = 1_000, **options: Any) -> list[Any]:
+    asked = {"on_error": "skip", "fail_after": Share(share, of=of), **options}
+    work = work_of(fn, {"n": pa.int64()}, **asked)
+    return [n for (n,) in rows_of(work, pa.table({"id": range(rows)}), 100)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"mode": "unordered"},
+        {"mode": "key-ordered", "key": ("id",)},
+        {"on_error": lambda *_: (0,)},
+    ],
+    ids=["ordered", "unordered", "keys", "handler"],
+)
+def test_a_task_ends_with_the_failure_that_is_too_much(options: dict[str, Any]) -> None:
+    service = Service(lambda value: value % 10 == 0)
+    with pytest.raises(TooManyFailed) as raised:
+        run(service, 0.1, 100, **options)
+    assert str(raised.value) == (
+        "11 of 101 rows of this task have failed, more than fail_after=Share(share=0.1, of=100) "
+        "allows: 11 LookupError"
+    )
+    assert len(service.calls) <= 102  # the next one may have begun
+
+
+def test_a_task_with_few_rows_is_never_ended() -> None:
+    assert run(Service(bool), 0, 100, rows=99, capacity=20) == [0]
+
+
+def test_what_failed_before_there_were_enough_is_judged_at_the_end() -> None:
+    with pytest.raises(TooManyFailed, match=r"^90 of 1,000 rows"):
+        run(Service(lambda value: value < 90), 0.05, 100, rows=1_000, capacity=20)
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_rows_of_batches_and_of_a_cache_are_judged_one_by_one() -> None:
+    with pytest.raises(TooManyFailed, match=r"^11 of 101 rows"):
+        run(Batches(lambda value: value % 10 == 0), 0.1, 100, batch=Batch(max_size=5), capacity=10)
+    cache = Cache(10, ttl=9, key=lambda value: value % 10)
+    with pytest.raises(TooManyFailed, match=r"^11 of 101 rows"):
+        run(Service(lambda value: value % 10 == 0), 0.1, 100, cache=cache)
+
+
+def test_failures_that_a_journal_keeps_count(journal: Journal) -> None:
+    service = Service(lambda value: value % 2 == 0)
+    for _ in range(2):
+        with pytest.raises(TooManyFailed, match=r"^6 of 11 rows .*: 6 LookupError$"):
+            run(service, 0.5, 10, journal=replace(journal, failures=True))
+    assert len(service.calls) <= 12
+
+
+@pytest.fixture
+def journal(tmp_path: Any) -> Journal:
+    return Journal(str(tmp_path / "journal"), "job", "1")
+
+
+@pytest.mark.parametrize(
+    ("share", "of", "named"),
+    [
+        *((share, 10, "share") for share in (1, -0.1, float("nan"), True, "5%")),
+        *((0.1, of, "of") for of in (0, 1.5)),
+    ],
+)
+def test_what_is_no_share_is_refused(share: Any, of: Any, named: str) -> None:
+    with pytest.raises(InvalidConfig, match=rf"^{named} must be "):
+        Share(share, of=of)

@@ -84,12 +84,11 @@ def test_a_condition_decides_before_nulls_are_given(orders: DataFrame) -> None:
     assert left.columns == ["id", "user", "town", "size"]
 
 
-@pytest.mark.parametrize("how", ["left", "inner"])
-def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame, how: str) -> None:
+def test_a_key_that_fails_fails_the_job_or_tells_of_it(orders: DataFrame) -> None:
     async def fail(keys: Sequence[int]) -> dict[int, Any]:
         return {key: LookupError("gone") if key == 2 else [(f"town {key}", key)] for key in keys}
 
-    options: dict[str, Any] = {**USERS, "how": how, "where": "id > 6"}
+    options: dict[str, Any] = {**USERS, "where": "id > 6"}
     table = FunctionTable(fail)
     with pytest.raises(PythonException, match=r"key 2: the call failed: LookupError"):
         lookup_join(orders, table, **options).collect()

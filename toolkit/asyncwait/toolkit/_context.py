@@ -119,7 +119,7 @@ class OperatorContext(ABC, Generic[R]):
 
 
 class SourceTask:
-    """Reading and closing of a source in one task (END-5, 11, 13, 16, 17, FAIL-7).
+    """Reading and closing of a source in one task (END-5, 11, 13, 17, FAIL-7).
 
     When `open` has run, an operator starts `run` in a task of its own. On each way out it calls
     `stop`, waits for that task, even if it is cancelled meanwhile, and raises `trouble`. If the

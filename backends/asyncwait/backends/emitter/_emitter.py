@@ -124,7 +124,7 @@ class Outlet:
         """Return the next element; wait until the queue has an element.
 
         Raises:
-            RuntimeError: another task is waiting here (END-14).
+            RuntimeError: another task is waiting here.
             BaseException: the operator is over; see `Life.raise_end`.
         """
         if self._is_awaited:

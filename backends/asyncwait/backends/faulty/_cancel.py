@@ -1,15 +1,13 @@
 """CANCEL: operators that cancel calls as no loop does, or show calls how they run."""
 
 import asyncio
-from collections import deque
-from collections.abc import Callable, Coroutine, Generator
-from functools import partial
+from collections.abc import Coroutine, Generator
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import Attempt, Outcome, Output, Raised, StreamTask
+from asyncwait.reference import Attempt, Outcome
 
 
 @breaks("CANCEL-1", is_bound=True)
@@ -41,16 +39,6 @@ class InsistsOnItsCancellation(_KnowsItsTask):
             _ = timers.register(timers.now() + 0.002, self.task.cancel)
 
 
-@breaks("CANCEL-2", is_bound=True)
-class CancelsTwiceAtOnce(_KnowsItsTask):
-    """Cancels the scope of a call, and its task as well."""
-
-    def cancel(self) -> None:
-        super().cancel()
-        if self.task is not None:
-            self.task.cancel()
-
-
 @breaks("CANCEL-1", loop="trio", is_bound=True)
 class CancelsOnce(Attempt):
     """Cancels only one wait of a call on trio, and shields the clean-up."""
@@ -77,44 +65,3 @@ class _ShieldedOnceCancelled:
                 return stop.value  # type: ignore[no-any-return]
             if isinstance(getattr(came, "error", None), anyio.get_cancelled_exc_class()):
                 self._scope.shield = True
-
-
-class _RunsCalls(Output):
-    """Runs the queued calls before it waits."""
-
-    task: "CallsInTheConsumersTask"
-
-    async def wait_for_news(self) -> None:
-        put_off = self.task.put_off
-        await (put_off.popleft()() if put_off else super().wait_for_news())
-
-
-@breaks(
-    "CANCEL-2",
-    _RunsCalls,
-    behind="CAP-4",
-    why="nothing is called while the consumer runs another call",
-)
-class CallsInTheConsumersTask(StreamTask):
-    """Runs the calls one after the other in the consumer's task, while the consumer waits."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.put_off: deque[Callable[[], Coroutine[Any, Any, None]]] = deque()
-        self.operator.spawn = self.leave_to_the_consumer
-
-    def leave_to_the_consumer(self, function: Callable[..., Any], *args: Any) -> None:
-        """Queue a call that the consumer will run."""
-        self.put_off.append(partial(function, *args))
-        self.output.tell()
-
-
-@breaks("CANCEL-3")
-class LimitsCallsByAScope(Attempt):
-    """Puts a scope around each call, with a deadline a second after the record's."""
-
-    async def invoke(self) -> Outcome:
-        timeout, outcome = self.operator.config.timeout, Raised(TimeoutError(), 0)
-        with anyio.move_on_after(None if timeout is None else timeout + 1):
-            return await super().invoke()
-        return outcome

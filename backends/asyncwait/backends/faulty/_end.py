@@ -4,10 +4,9 @@ import asyncio
 import math
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import anyio
 import anyio.lowlevel
@@ -309,34 +308,6 @@ class SwallowsErrorsOfClosing(ResultStream):
         return None
 
 
-@breaks("END-14")
-class LetsTwoTasksWait(Output):
-    """Lets a second task wait for the next element, and never wakes the first task again."""
-
-    async def __anext__(self) -> Element:
-        self.news = None
-        return await super().__anext__()
-
-
-@breaks("END-15", behind="ORD-5", why="calls for another operator's records are calls for nothing")
-class SharesItsBacklog(StreamTask):
-    """Keeps the elements that wait for room in a class attribute, shared by all operators."""
-
-    _shared: ClassVar[deque[Element]] = deque()
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.backlog = self._shared
-
-
-@breaks("END-5")
-class ClosesTheSourceFromOutside(SourceReader):
-    """Closes the source in the task that leaves the operator, not in the task that read it."""
-
-    async def run(self) -> None:
-        self.on_end(End(await self.read()))
-
-
 @breaks("END-17")
 class PollsItsSource(SourceReader):
     """Cancels each read after a tenth of a second, and reads again."""
@@ -361,20 +332,6 @@ class TellsItsTasksWhatTheBodyRaised(ResultStream):
             raise ExceptionGroup("unhandled errors in a TaskGroup", [error])
 
 
-@breaks("END-18")
-class KeepsQuietBehindTheBody(ResultStream):
-    """Raises the body's error without the errors that closing has raised."""
-
-    async def close(self) -> Exception | None:
-        error = await super().close()
-        self.source_trouble = None if self.body_has_raised else self.source_trouble
-        return None if self.body_has_raised else error
-
-    async def __aexit__(self, *raised: Any) -> None:
-        self.body_has_raised = raised[1] is not None
-        await super().__aexit__(*raised)
-
-
 @breaks("END-5")
 class ClosesItsSourceTwice(SourceReader):
     """Closes its source after reading it, and once more on leaving."""
@@ -392,14 +349,6 @@ class KeepsCancellationsToItself(ResultStream):
         with suppress(asyncio.CancelledError):
             await super().__aexit__(kind, error, traceback)
         return isinstance(error, asyncio.CancelledError)
-
-
-@breaks("END-22", loop="trio", is_bound=True)  # on asyncio the loop ends, and its consumer
-class ForgetsShieldedConsumers(Output):
-    """Does not wake a reader when cancelled from outside, although the reader may be shielded."""
-
-    def interrupt(self) -> None:
-        pass
 
 
 @breaks("END-6")
@@ -536,44 +485,6 @@ class ClosesWhatItHasBegunToRead(SourceReader):
     async def close(self) -> None:
         if self.iterator is not None:
             await super().close()
-
-
-@breaks("END-14")
-class ForgetsWhoWaits(Output):
-    """Refuses a second task, and then forgets that the first task waits."""
-
-    async def __anext__(self) -> Element:
-        try:
-            return await super().__anext__()
-        finally:
-            self.news = None
-
-
-@breaks("END-14")
-class QueuesItsReaders(Output):
-    """Lets a second task wait on a lock until the first task has its element."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._lock = anyio.Lock()
-
-    async def __anext__(self) -> Element:
-        async with self._lock:
-            return await super().__anext__()
-
-
-@breaks("END-16", is_bound=True)
-class ReadsEachElementInATask(SourceReader):
-    """Starts a task for each read of the source."""
-
-    async def read_all(self) -> None:
-        self.iterator = iterator = aiter(self.elements)
-        while not self.stopped:
-            try:
-                element = await asyncio.ensure_future(anext(iterator))
-            except StopAsyncIteration:
-                break
-            await self.hand_over(element)
 
 
 class _KeepsItsDeadline(ResultHandler):

@@ -26,7 +26,7 @@ from asyncwait.reference import (
     TaskMailbox,
 )
 from asyncwait.spec import CallFailed, CallTimedOut, Element, OperatorError, Record
-from asyncwait.toolkit import CallScope, call_failed, call_scope
+from asyncwait.toolkit import CallScope, call_failed
 
 
 @breaks("FAIL-1")
@@ -133,9 +133,7 @@ class TakesStopAsyncIterationForTheEnd(ResultHandler):
         return super().results_of(outcome)
 
 
-@breaks(
-    "FAIL-5", behind="FAIL-12", why="a call that somebody else cancels hangs the operator as well"
-)
+@breaks("FAIL-5")
 class LosesCallsThatCancelThemselves(Attempt):
     """Treats a CancelledError that the call raises itself as the operator's cancellation."""
 
@@ -422,30 +420,6 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             return super().results_at_deadline()
         except CallTimedOut as late:
             raise late from None
-
-
-@breaks(
-    "FAIL-12",
-    is_bound=True,
-    behind="CTX-2",
-    why="a task that runs several calls has one context for them",
-)
-class RunsOneCallAfterTheOtherInATask(Attempt):
-    """Runs the next call in the task of the last one, although other code may hold the task."""
-
-    def start_alone(self) -> None:
-        if idle := vars(self.operator).setdefault("idle", []):
-            idle.pop().set_result(self)
-        else:
-            self.operator.spawn(self.work, idle, self)
-
-    async def work(self, idle: "list[asyncio.Future[Attempt]]", attempt: Attempt) -> None:
-        """Run its call, and then the calls of other attempts."""
-        while True:
-            attempt.scope = call_scope()
-            await attempt.run(attempt.scope)
-            idle.append(following := asyncio.get_running_loop().create_future())
-            attempt = await following
 
 
 @breaks("FAIL-8")

@@ -63,7 +63,7 @@ class CoroutineWorkers(Workers):
     context of their worker, until a call sets a context variable: this call is the last one of its
     worker, and each later call has a context of its own. A call is also the last one of its worker
     if user code still holds the task: it may cancel the task at any time, and would mean the call
-    that is over (FAIL-12).
+    that is over.
     """
 
     _isolates = False

@@ -202,8 +202,7 @@ class _Pool(OperatorContext[R]):
         if self._config.limits is not None:
             spent = getattr(self._fn, "spent", None)
             limits, capacity = self._config.limits, self._config.capacity
-            defers = self._config.mode == "key-ordered"
-            self._gate = Gate(limits, capacity, spent, defers=defers)
+            self._gate = Gate(limits, capacity, spent)
 
     def start(self) -> R:
         opened = copy_context()

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from asyncwait.backends.java import Java
@@ -41,19 +41,37 @@ class SparkNotStarted(AsyncWaitError, RuntimeError):
     """The JVM of Spark did not start; the message ends with its output."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Jvm:
     """A running JVM that waits for PySpark to connect.
 
     Attributes:
         process: the operating-system process; it ends when its standard input is closed.
-        environment: the variables by which PySpark finds it.
         log: the file with its output and the output of its Python workers.
+        environment: the variables by which PySpark finds it.
     """
 
     process: subprocess.Popen[bytes]
-    environment: Mapping[str, str]
     log: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def await_connection(self, file: Path) -> None:
+        """Wait for the file with which the JVM says where it listens.
+
+        Raises:
+            SparkNotStarted: it ended, or did not answer in three minutes.
+        """
+        give_up = time.monotonic() + _START_WITHIN
+        while not file.exists():
+            code = self.process.poll()
+            if code is not None or time.monotonic() > give_up:
+                what = "does not answer" if code is None else f"ended with exit code {code}"
+                raise SparkNotStarted(joined([f"Spark's JVM {what}:\n{tail(self.log)}"]))
+            time.sleep(0.02)
+        data = file.read_bytes()
+        port, length = struct.unpack_from(">ii", data)
+        secret = data[8 : 8 + length].decode()
+        self.environment = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
 
     def stop(self) -> None:
         if self.process.stdin is not None:
@@ -90,14 +108,13 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
             stderr=output,
             process_group=0,  # Ctrl-C is for this process, which shuts the JVM down in order
         )
-    jvm = Jvm(process, {}, log)
+    jvm = Jvm(process, log)
     try:
-        port, secret = _await_connection(connection, jvm)
+        jvm.await_connection(connection)
     except BaseException:
         jvm.stop()
         raise
-    found_by = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    return Jvm(process, found_by, log)
+    return jvm
 
 
 def spark_home() -> Path:
@@ -158,19 +175,6 @@ def _command(
         )
     command = arguments.decode().split("\0")[:-1]
     return [argument for argument in command if argument != _NO_VECTOR_MODULE]
-
-
-def _await_connection(file: Path, jvm: Jvm) -> tuple[int, str]:
-    give_up = time.monotonic() + _START_WITHIN
-    while not file.exists():
-        ended = jvm.process.poll() is not None
-        if ended or time.monotonic() > give_up:
-            what = f"ended with exit code {jvm.process.returncode}" if ended else "does not answer"
-            raise SparkNotStarted(joined([f"Spark's JVM {what}:\n{tail(jvm.log)}"]))
-        time.sleep(0.02)
-    data = file.read_bytes()
-    port, length = struct.unpack_from(">ii", data)
-    return port, data[8 : 8 + length].decode()
 
 
 def tail(log: Path) -> str:

@@ -158,34 +158,6 @@ class ThreadedSource(ValuesAhead):
         self._arrived.set()
 
 
-class InMemorySource:
-    """Reads all batches before the first element is requested; for partitions that fit."""
-
-    def __init__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> None:
-        self._elements: deque[Element] = deque()
-        self._error: BaseException | None = None
-        try:
-            for batch in batches:
-                self._elements.extend(rows.decode(batch))
-        except Exception as error:
-            self._error = error
-        exhaust(batches)
-
-    def __aiter__(self) -> "InMemorySource":
-        return self
-
-    async def __anext__(self) -> Element:
-        if self._elements:
-            return self._elements.popleft()
-        raise StopAsyncIteration if self._error is None else self._error
-
-    async def aclose(self) -> None:
-        self._elements.clear()
-
-    def join(self) -> None:
-        """Return at once: everything was read at the beginning."""
-
-
 def exhaust(batches: Iterator[pa.RecordBatch]) -> None:
     with suppress(BaseException):
         for _ in batches:

@@ -31,7 +31,6 @@ _LONGEST_SOCKET_PATH = 100  # the least that any system allows a unix socket is 
 _SOCKET_NAME = "/.00000000-0000-0000-0000-000000000000.sock"
 _PREFIX = "asyncwait-"
 _FOLDER_NAME = f"/{_PREFIX}00000000"
-_LOCK = "session.lock"
 
 
 class EmbeddedSpark:
@@ -103,8 +102,6 @@ def _start(master: str) -> EmbeddedSpark:
     with ExitStack() as undo:
         folder = _short_folder()
         undo.callback(shutil.rmtree, folder, ignore_errors=True)
-        undo.enter_context(_owned(folder))
-        _sweep(folder.parent)
         with _environment_of(worker_environment()):
             jvm = start_jvm(java, _configuration(master, folder), folder)
         undo.callback(jvm.stop)
@@ -170,30 +167,6 @@ def _short_folder() -> Path:
     usual = tempfile.gettempdir()
     base = "/tmp" if len(os.fsencode(usual)) > room and os.path.isdir("/tmp") else usual  # noqa: PTH112, S108
     return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=base)).resolve()
-
-
-@contextmanager
-def _owned(folder: Path) -> Generator[None]:
-    """Hold a lock in the folder of a session; the system releases it when this process dies."""
-    import fcntl  # Windows lacks this module
-
-    fresh = folder / "fresh"
-    with fresh.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        fresh.rename(folder / _LOCK)  # Now locked: no other process sweeps the folder.
-        yield
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the folders of sessions whose processes were killed, but not of live sessions."""
-    import fcntl
-
-    for lock in parent.glob(f"{_PREFIX}*/{_LOCK}"):
-        with suppress(OSError), lock.open() as file:
-            if lock.parent.is_symlink() or lock.parent.stat().st_uid != os.getuid():
-                continue
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(lock.parent, ignore_errors=True)
 
 
 def _configuration(master: str, folder: Path) -> dict[str, str]:

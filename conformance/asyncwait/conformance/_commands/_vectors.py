@@ -195,7 +195,6 @@ def _is_undisturbed(scenario: Scenario) -> bool:
         scenario.source_error not in {"", "own", "falsy"},
         scenario.hook_error,
         scenario.close_error,
-        scenario.company != "none",
         scenario.timeout is not None and scenario.blocks,
     )
     return not any(odd)

@@ -5,7 +5,7 @@ Events follow their time, separated by commas; semicolons separate times:
     0: waits, takes 0 1, calls a b; 40: #0 gives x y, #1 raises, out x y
 
     waits, left, left raising  the consumer waits; it leaves; it leaves by an error
-    gives up, intrudes stop    it stops waiting; another task reads, and gets that
+    gives up                   it stops waiting
     out a ~9                   it gets these elements, and waits again after each; see `_words`
     gets a                     it gets the element, and does not wait again
     wants 7                    it asks for a snapshot
@@ -57,7 +57,6 @@ from asyncwait.spec.scenario import (
     Leg,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -171,8 +170,6 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             yield Blocked(at, float(until))
         case ["misuse", what, *detail]:
             yield _with(Misuse, at=at, what=what, detail=" ".join(detail))
-        case ["intrudes", *got]:
-            yield SinkIntruded(at, " ".join(got))
         case _:
             yield _plain(at, " ".join(words))
 

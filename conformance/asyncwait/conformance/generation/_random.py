@@ -112,7 +112,7 @@ _EITHER = [False, True]
 _ERRORS = ["ValueError", "StopIteration", "StopAsyncIteration", "CancelledError", "Unpicklable"]
 _MISRETURNS = ["none", "none", "text", "bytes", "number", "broken", "broken", "broken"]
 _FOR_THE_PROGRAM = ["KeyboardInterrupt", "SystemExit"]
-_CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause", "intrude"]
+_CONSUMERS: list[Any] = ["read", "pause", "give_up", "give_up", "read", "pause"]
 _FLAVOURS = ["crash", "failing"] * 4 + ["abandoning", "leaving", "calm"] * 2
 _KEYS = ["k0", "k1", "k2", "k1", "k2", "", 7, None, ["k"]]
 _EPOCHS = [0] * 6 + [-(2**62), 2**41]
@@ -175,7 +175,7 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
     failing, coroutine = flavour == "failing", scenario.hooks == "coroutine"
     changes: dict[str, Any] = {
         "function": chance.choice(["function"] * 6 + ["partial", "object", "awaitable"]),
-        "source": chance.choice(["iterator"] * 6 + ["iterable", "generator", "scope"]),
+        "source": chance.choice(["iterator"] * 6 + ["iterable", "generator"]),
         "hook_takes": chance.choice([0, 0, 1, 2]) * TICK if coroutine else 0,
         "close_takes": chance.choice([0] * 7 + [1, 2]) * TICK,
         "close_error": failing and chance.choice(_HARDLY_EVER),
@@ -188,11 +188,6 @@ def _dressed(chance: Chance, flavour: str, scenario: Scenario) -> Scenario:
     gives_up = any(step.does == "give_up" for step in scenario.sink)
     if gives_up or scenario.crashes or scenario.cancel_at is not None:
         changes["cancel"] = chance.choice(["once", "once", "scope"])
-        changes["shields"] = chance.choice(_RARELY)
-    if chance.choice(_RARELY):
-        changes["company"] = chance.choice(
-            ["beside", "inside", "beside" if scenario.is_overtaken else "before"]
-        )
     return replace(scenario, **changes)
 
 
@@ -292,7 +287,7 @@ def _sink(chance: Chance, flavour: str, *, stops: bool) -> tuple[SinkStep, ...]:
         steps.append(SinkStep("pause", 12 * TICK))
     for _ in range(chance.choice([0, 0, 1, 2, 3, 5])):
         does, n = chance.choice(_CONSUMERS), chance.randint(1, 6)
-        steps.append(SinkStep(does, n if does == "read" else 0 if does == "intrude" else n * TICK))
+        steps.append(SinkStep(does, n if does == "read" else n * TICK))
     if flavour == "leaving" and chance.choice(_EITHER):
         steps.append(SinkStep(chance.choice(["leave", "raise"])))
     return tuple(steps)

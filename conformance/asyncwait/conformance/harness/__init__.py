@@ -1,7 +1,7 @@
 """Plays scenarios on operators and records what happens. Needs `spec` and anyio only."""
 
 from asyncwait.conformance.harness._function import planned_function
-from asyncwait.conformance.harness._outside_clock import OutsideRealLoop, OutsideVirtualLoop
+from asyncwait.conformance.harness._outside_clock import OutsideVirtualLoop
 from asyncwait.conformance.harness._planned_errors import Planned
 from asyncwait.conformance.harness._player import play, play_leg
 from asyncwait.conformance.harness._real_time import LONGEST, in_real_time, play_in_real_time, short
@@ -25,7 +25,6 @@ __all__ = [
     "PATIENCE",
     "Consumer",
     "LoopName",
-    "OutsideRealLoop",
     "OutsideVirtualLoop",
     "Planned",
     "PlannedSourceError",

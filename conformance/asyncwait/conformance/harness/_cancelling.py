@@ -16,7 +16,7 @@ import anyio
 import anyio.lowlevel
 
 from asyncwait.conformance.harness._run import LoopName
-from asyncwait.spec.scenario import MisuseKind, Scenario
+from asyncwait.spec.scenario import Scenario
 
 _NOTHING = 1e-6
 """Tolerance of a sum of times, in seconds; a shorter sleep moves no virtual clock."""
@@ -34,78 +34,20 @@ async def outlast(seconds: float) -> None:
                 return
 
 
-class CallTasks:
-    """Checks the task, and the deadline, of each call."""
-
-    def __init__(
-        self, misused: Callable[[MisuseKind, str], object], is_for_all: Callable[[], bool]
-    ) -> None:
-        self._misused = misused
-        self._is_for_all = is_for_all
-        self._busy: dict[Any, str] = {}
-        """The user of each busy task: the consumer, or a call."""
-        self._tasks: dict[int, Any] = {}
-        """The task of each call."""
-        self._deadlines = {math.inf, -math.inf}
-        """Deadlines a call may see: of the entering task, none, or a cancellation."""
-
-    def is_entered(self) -> None:
-        """Note that this task is about to enter the operator."""
-        self._busy[present_task()] = "the consumer"
-        self._deadlines.add(anyio.current_effective_deadline())
-
-    # A call
-
-    def begins(self, call: int) -> None:
-        """Note that a call begins in this task."""
-        task = self._tasks[call] = present_task()
-        if task is None:
-            self._misused("task-of-others", f"call {call} runs in no task")
-        elif task in self._busy:
-            self._misused("task-of-others", f"call {call} runs in the task of {self._busy[task]}")
-        elif _cancellations(task):
-            self._misused("task-of-others", f"the task of call {call} was cancelled before")
-        self._busy[task] = f"call {call}"
-        self.goes_on(call)
-
-    def goes_on(self, call: int) -> None:
-        """Check the deadline that a call sees."""
-        deadline = anyio.current_effective_deadline()
-        if deadline not in self._deadlines:
-            left = deadline - anyio.current_time()
-            self._misused("scope-seen", f"call {call} sees that it has {left:g} s left")
-
-    def ends(self, call: int) -> None:
-        """Note that a call ends; its task may serve another call."""
-        self._busy.pop(self._tasks.pop(call, None), None)
-
-    # Its cancellation
-
-    async def clean_up(self, call: int, seconds: float) -> None:
-        """Clean up for `seconds`, without a shield as far as the loop allows it."""
-        end = anyio.current_time() + seconds
-        if isinstance(self._tasks[call], asyncio.Task):
-            await self._clean_up_on_asyncio(call, seconds)
-        else:
-            await self._expect_another(call)
-        await outlast(max(0.0, end - anyio.current_time()))
-
-    async def _clean_up_on_asyncio(self, call: int, seconds: float) -> None:
-        times = _cancellations(self._tasks[call])
-        if times != 1 and not self._is_for_all():
-            self._misused("task-of-others", f"the task of call {call} counts {times} cancellations")
+async def clean_up_unshielded(seconds: float, *, in_a_group: bool) -> str:
+    """Clean up for `seconds` as most programs do; return what is wrong with the cancellation."""
+    end, wrong = anyio.current_time() + seconds, ""
+    if isinstance(present_task(), asyncio.Task):
         try:
-            await (_in_a_group(seconds) if call % 2 else asyncio.sleep(seconds))
+            await (_in_a_group(seconds) if in_a_group else asyncio.sleep(seconds))
         except asyncio.CancelledError:
-            if not self._is_for_all():
-                self._misused("cancelled-otherwise", f"call {call} was cancelled again")
-
-    async def _expect_another(self, call: int) -> None:
-        try:
+            wrong = "was cancelled again"
+    else:
+        with suppress(anyio.get_cancelled_exc_class()):
             await anyio.lowlevel.checkpoint()
-        except anyio.get_cancelled_exc_class():
-            return
-        self._misused("cancelled-otherwise", f"call {call} was cancelled, but not its scope")
+            wrong = "was cancelled, but not its scope"
+    await outlast(max(0.0, end - anyio.current_time()))
+    return wrong
 
 
 async def _in_a_group(seconds: float) -> None:
@@ -122,10 +64,6 @@ def present_task() -> Any:
         import trio  # an extra, and here it runs already
 
         return trio.lowlevel.current_task()
-
-
-def _cancellations(task: Any) -> int:
-    return task.cancelling() if isinstance(task, asyncio.Task) else 0
 
 
 def way_to_cancel(scenario: Scenario, loop: LoopName) -> "Once | Scope":

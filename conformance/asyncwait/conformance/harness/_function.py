@@ -1,6 +1,5 @@
 """The user's function as planned: each call follows its step, and notes it."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -10,7 +9,6 @@ from typing import Any, TypeAlias
 import anyio
 import anyio.lowlevel
 
-from asyncwait.conformance.harness._cancelling import present_task
 from asyncwait.conformance.harness._planned_errors import Planned, planned_error
 from asyncwait.conformance.harness._recorder import Recorder
 from asyncwait.conformance.harness._run import loop_door
@@ -49,7 +47,7 @@ def planned_function(
     elif scenario.batch is not None:
         fn = _WRAPPED[scenario.function](_batched(recorder, scenario.batch))
     else:
-        fn = _WRAPPED[scenario.function](_coroutine(recorder, spawn))
+        fn = _WRAPPED[scenario.function](_coroutine(recorder))
     if scenario.handled:
         fn.timeout = lambda value: _given(recorder, scenario.handler(recorder.handler_asked(value)))
     if scenario.failures_handled:
@@ -62,9 +60,9 @@ def planned_function(
     return fn
 
 
-def _coroutine(recorder: Recorder, spawn: Callable[[Callable[[], Any]], None]) -> Any:
+def _coroutine(recorder: Recorder) -> Any:
     async def fn(value: Any) -> Any:
-        return await _call(recorder, value, spawn)
+        return await _call(recorder, value)
 
     return fn
 
@@ -174,21 +172,13 @@ _WRAPPED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-async def _call(recorder: Recorder, value: Any, spawn: Callable[[Callable[[], Any]], None]) -> Any:
+async def _call(recorder: Recorder, value: Any) -> Any:
     call, step = recorder.call_started(value)
-    others = _Others(step, spawn)
     try:
-        if call == 0 and recorder.visit is not None:
-            await recorder.visit()
         await _until(step)
-        await others.have_cancelled()
         recorder.call_goes_on(call)
         recorder.block(step.blocks)
-    except anyio.get_cancelled_exc_class() as error:
-        if others.were_quick:
-            recorder.call_ended(call, "raised")
-            recorder.planned(error)
-            raise
+    except anyio.get_cancelled_exc_class():
         recorder.call_cancelled(call)
         await recorder.clean_up(call, step.clean_up / 1000)
         if not step.swallow:
@@ -209,33 +199,6 @@ def _with_cost(answer: Any, used: float | None) -> Any:
             answer.cost = Cost(None, used)  # type: ignore[attr-defined]
         return answer
     return Cost(answer, used)
-
-
-class _Others:
-    """Other code that keeps the task of a call and cancels it, on asyncio."""
-
-    def __init__(self, step: Step, spawn: Callable[[Callable[[], Any]], None]) -> None:
-        self._step = step
-        self._task: asyncio.Task[Any] | None = None
-        self.were_quick = False
-        """Whether they cancelled the task while the call ran."""
-        if step.by_others or step.after_end is not None:
-            task = present_task()
-            self._task = task if isinstance(task, asyncio.Task) else None
-            if self._task is not None and step.after_end is not None:
-                spawn(self._cancel_later)
-
-    async def have_cancelled(self) -> None:
-        """Cancel the call now, if the plan cancels it while it runs."""
-        if self._step.by_others and self._task is not None:
-            self.were_quick = True
-            asyncio.get_running_loop().call_soon(self._task.cancel)
-            await anyio.sleep_forever()
-
-    async def _cancel_later(self) -> None:
-        await asyncio.sleep((self._step.after + (self._step.after_end or 0)) / 1000)
-        assert self._task is not None
-        self._task.cancel()
 
 
 async def _until(step: Step) -> None:
@@ -423,7 +386,7 @@ def _hook(scenario: Scenario, recorder: Recorder, hook: Any) -> Callable[[], Any
             recorder.contexts.is_opened()
         recorder.events.append(HookRun(recorder.now(), hook))
         if scenario.hook_error == hook:
-            raise recorder.planned(Planned(hook), passes=True, closing=hook == "close")
+            raise recorder.planned(Planned(hook), passes=True)
 
     async def coroutine() -> None:
         try:

@@ -13,9 +13,6 @@ With one thread outside, one of the two runs at a time: a run is deterministic, 
 events. The operator's code is plain asyncio and knows nothing of this. Only coroutines submitted by
 `asyncio.run_coroutine_threadsafe` count; a callback by `call_soon_threadsafe` just runs. All
 bookkeeping happens on the loop's thread, so nothing needs a lock.
-
-On a real clock requests and answers travel for a while, and longer on a busy machine. The loop
-notes when they arrive and leave, to tell this time from the time that the operator takes.
 """
 
 import asyncio
@@ -32,50 +29,7 @@ Ts = TypeVarTuple("Ts")
 _SUBMISSION_CODE = asyncio.run_coroutine_threadsafe.__code__.co_consts
 
 
-class _OutsideLoop(asyncio.BaseEventLoop):
-    def call_soon_threadsafe(
-        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
-    ) -> asyncio.Handle:
-        if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
-            return super().call_soon_threadsafe(self._submit, callback, context=context)
-        return super().call_soon_threadsafe(callback, *args, context=context)
-
-    def _submit(self, callback: Callable[..., object]) -> None:
-        usual = self.get_task_factory()
-        self.set_task_factory(self._make_awaited)
-        try:
-            callback()
-        finally:
-            self.set_task_factory(usual)
-
-    def _make_awaited(
-        self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
-    ) -> asyncio.Task[Any]:
-        raise NotImplementedError  # as in asyncio, whose loops are no ABCs that would check
-
-
-class OutsideRealLoop(_OutsideLoop, asyncio.SelectorEventLoop):
-    """A real loop that notes when requests from outside arrive, and when their answers leave.
-
-    Attributes:
-        spans: arrival and departure of each answered request, by the loop's clock in seconds.
-    """
-
-    def __init__(self) -> None:
-        self.spans: list[tuple[float, float]] = []
-        super().__init__()
-
-    def _make_awaited(
-        self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any
-    ) -> asyncio.Task[Any]:
-        came = self.time()
-        task = asyncio.Task(coro, loop=loop, **options)
-        # Runs before the callback that hands the answer over.
-        task.add_done_callback(lambda _: self.spans.append((came, self.time())))
-        return task
-
-
-class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
+class OutsideVirtualLoop(VirtualLoop):
     """A `VirtualLoop` whose time stands still while no outside thread waits for it."""
 
     def __init__(self, on_submit: Callable[[], None] = lambda: None) -> None:
@@ -102,9 +56,21 @@ class OutsideVirtualLoop(_OutsideLoop, VirtualLoop):
         """Return whether an outside thread waits."""
         return bool(self._awaited)
 
+    def call_soon_threadsafe(
+        self, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        if getattr(callback, "__code__", None) in _SUBMISSION_CODE:
+            return super().call_soon_threadsafe(self._submit, callback, context=context)
+        return super().call_soon_threadsafe(callback, *args, context=context)
+
     def _submit(self, callback: Callable[..., object]) -> None:
         self._on_submit()
-        super()._submit(callback)
+        usual = self.get_task_factory()
+        self.set_task_factory(self._make_awaited)
+        try:
+            callback()
+        finally:
+            self.set_task_factory(usual)
 
     def _make_awaited(
         self, loop: asyncio.AbstractEventLoop, coro: Any, **options: Any

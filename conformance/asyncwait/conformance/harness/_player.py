@@ -4,7 +4,6 @@ import gc
 import math
 import warnings
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import anyio
@@ -16,7 +15,6 @@ from asyncwait.conformance.harness._cancelling import (
     is_for_the_harness,
     way_to_cancel,
 )
-from asyncwait.conformance.harness._company import ERRAND, errand, passing_on
 from asyncwait.conformance.harness._contexts import with_predicates
 from asyncwait.conformance.harness._function import planned_function
 from asyncwait.conformance.harness._recorder import Recorder, is_heard, tell_overdue
@@ -32,7 +30,7 @@ from asyncwait.conformance.harness._run import (
 )
 from asyncwait.conformance.harness._script import FURTHER_READS, Consumer, ReadCutShort
 from asyncwait.conformance.harness._source import TimedElements, WatchedSource, given_as
-from asyncwait.conformance.harness._telling import require_context, text_of, whole_number
+from asyncwait.conformance.harness._telling import require_context, whole_number
 from asyncwait.spec import OpenOperator, SnapshotOnDemand
 from asyncwait.spec.scenario import (
     GRID,
@@ -48,12 +46,6 @@ from asyncwait.spec.scenario import (
     next_leg,
 )
 from asyncwait.spec.texts import shown
-
-_ERRAND_ENDS = 10.0
-"""Seconds after which another operator counts as hanging; it needs a fraction of a second."""
-
-_TURNS = 20
-"""Turns of the loop after which any read without a result is waiting."""
 
 _IN_TIME = 0.001
 """Seconds before the end of a leg at which listeners hear the state of the leg."""
@@ -145,9 +137,7 @@ class _LegPlayer:
         self._results: Any = None
         self._iterator: Any = None
         self._helpers: Any = None
-        self._alone = anyio.Event()
-        self._alone.set()
-        self._bound = self._cancelled_at = math.inf
+        self._cancelled_at = math.inf
         self._doing = ""
         """The step of the operator that the harness waits for; empty while it only consumes."""
 
@@ -160,13 +150,9 @@ class _LegPlayer:
             limit = self._consumer.limit / 1000
             if is_heard():
                 self._helpers.start_soon(self._tell_in_time, limit)
-            self._bound = anyio.current_time() + limit
             host = Host(self._loop, spin, limit, self._overdue)
             is_over = await host.run(self._live)
             self._recorder.note_wakes(spin.wakes)
-            with anyio.move_on_after(_ERRAND_ENDS):
-                await self._alone.wait()
-                await self._forgive_company()
             self._helpers.cancel_scope.cancel()
         # The harness's own tasks are gone now: the tasks left belong to the operator.
         left = Census.take().beyond(before) if is_over else Census()
@@ -207,21 +193,10 @@ class _LegPlayer:
             await self._read_again(left=True)
 
     async def _use(self) -> None:
-        async with self._before() as elements:
-            source = WatchedSource(
-                elements, self._plan, self._recorder, self._consumer.source_error
-            )
-            await self._use_with(given_as(self._plan.scenario.source, source))
-
-    def _before(self) -> AbstractAsyncContextManager[Any]:
-        """Return the elements of the source, which may come from another operator."""
-        elements = TimedElements(self._plan, self._recorder)
-        if self._plan.scenario.company == "before":
-            return passing_on(self._open_operator, self._plan.config, elements)
-        return nullcontext(elements)
-
-    async def _use_with(self, source: Any) -> None:
         plan, consumer = self._plan, self._consumer
+        elements = TimedElements(plan, self._recorder)
+        watched = WatchedSource(elements, plan, self._recorder, consumer.source_error)
+        source = given_as(plan.scenario.source, watched)
         fn = planned_function(plan.scenario, self._recorder, self._helpers.start_soon)
         restored = self._recorder.tracker.restored(plan.restored)
         contexts, config = self._recorder.contexts, plan.config
@@ -243,13 +218,10 @@ class _LegPlayer:
             self._set_alarms()
             if contexts is not None:
                 contexts.is_entered()
-            if self._recorder.tasks is not None:
-                self._recorder.tasks.is_entered()
             async with require_context(opened) as self._results:
                 self._recorder.tracker.operator = self._results
                 if contexts is not None:
                     contexts.consumer_begins()
-                self._keep_company()
                 for step in consumer.steps():
                     await self._do(step)
                 if consumer.reads_again:
@@ -276,8 +248,6 @@ class _LegPlayer:
             case "raise":
                 if self._consumer.end("left", raising=True):
                     raise self._recorder.planned(self._consumer.body_error, passes=True)
-            case "intrude":
-                await self._read_in_company()
             case "give_up":
                 if not await self._cancelling.within(step.n / 1000, self._read):
                     self._consumer.gave_up()
@@ -295,56 +265,23 @@ class _LegPlayer:
                 self._recorder.misused("swallowed", f"a read raised {shown(error)}")
             self._consumer.read_raised(error)
         else:
-            if self._consumer.ending is None:  # A shielded consumer may have left meanwhile.
+            if self._consumer.ending is None:
                 self._consumer.took(element)
 
     @property
     def _is_cancelled_openly(self) -> bool:
-        """Whether a scope round the consumer is cancelled, and the consumer is not shielded."""
+        """Whether a scope round the consumer is cancelled."""
         is_cancelled = self._cancelled_at <= self._recorder.now()
-        return is_cancelled and self._cancelling.repeats and not self._plan.scenario.shields
+        return is_cancelled and self._cancelling.repeats
 
     async def _take(self) -> Any:
-        # The bound of its leg ends a shielded consumer as well.
-        with anyio.CancelScope(shield=self._plan.scenario.shields, deadline=self._bound):
-            return await self._loop_over_results().__anext__()
-        await anyio.sleep_forever()
-        return None
+        return await self._loop_over_results().__anext__()
 
     def _loop_over_results(self) -> Any:
         """Return what an `async for` reads: one loop to the end, or one loop per element."""
         if self._iterator is None or self._consumer.is_scripted:
             self._iterator = aiter(self._results)
         return self._iterator
-
-    async def _read_in_company(self) -> None:
-        task = anyio.CancelScope()
-        self._helpers.start_soon(self._intrude, task)
-        await self._read()
-        task.cancel()
-
-    async def _intrude(self, task: anyio.CancelScope) -> None:
-        """Read, and once more if the operator refuses: the consumer still waits."""
-        began = self._recorder.unblocked()
-        with task:
-            for _ in range(_TURNS):
-                await anyio.lowlevel.checkpoint()
-            for _ in range(2):
-                began = self._recorder.unblocked()
-                got = await self._asked_for_one()
-                self._consumer.intruded(got)
-                if not got.startswith("raised "):
-                    break
-        if task.cancelled_caught and self._recorder.unblocked() > began:
-            self._consumer.intruded("waits")
-
-    async def _asked_for_one(self) -> str:
-        try:
-            return f"gave {text_of(await self._results.__anext__())}"
-        except StopAsyncIteration:
-            return "stop"
-        except Exception as error:
-            return f"raised {type(error).__name__}"
 
     async def _read_again(self, *, left: bool) -> None:
         self._consumer.reading = "after" if left else "again"
@@ -367,24 +304,6 @@ class _LegPlayer:
                 raise
             outcome = error
         return self._consumer.read_again(outcome=outcome, left=left, requests=requests)
-
-    def _keep_company(self) -> None:
-        async def go(takes: float) -> None:
-            kind, self._alone = self._plan.config, anyio.Event()
-            self._recorder.company = await errand(self._open_operator, kind, takes=takes)
-            self._alone.set()
-
-        match self._plan.scenario.company:
-            case "beside":
-                self._helpers.start_soon(go, ERRAND)
-            case "inside":
-                self._recorder.visit = lambda: go(0)
-
-    async def _forgive_company(self) -> None:
-        """Drop a finding of the other operator that it has alone too: other rules judge it."""
-        found = self._recorder.company
-        if found and found == await errand(self._open_operator, self._plan.config, takes=ERRAND):
-            self._recorder.company = ""
 
     def _set_alarms(self) -> None:
         for at, how in self._consumer.planned_ends:

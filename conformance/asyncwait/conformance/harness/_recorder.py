@@ -7,13 +7,13 @@ a process in which one scenario is played at a time, for its author.
 import math
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeAlias
 
 import anyio
 
-from asyncwait.conformance.harness._cancelling import CallTasks, outlast
+from asyncwait.conformance.harness._cancelling import clean_up_unshielded, outlast
 from asyncwait.conformance.harness._contexts import Contexts
 from asyncwait.conformance.harness._loads import Ask, as_calls, key_of
 from asyncwait.conformance.harness._telling import describe_failure, portable, seconds, whole_number
@@ -142,11 +142,8 @@ class Recorder:
         self.events = events_of(scenario)
         self.late_by: float = 0
         self.refused = ""
-        self.company = ""
-        self.visit: Callable[[], Awaitable[None]] | None = None
         self.raised: list[BaseException] = []
         self.passing: list[BaseException] = []
-        self.closing: list[BaseException] = []
         self.cuts = math.inf, -math.inf
         """First and last ms at which a cancellation may cut closing short: see `unblocked`."""
         needed = scenario.tracked or scenario.tells_apart or scenario.copies
@@ -160,10 +157,7 @@ class Recorder:
         is_listed = scenario.batch is not None and scenario.batch.answers == "list"
         self.tracker.has_equal_values = is_listed and not (scenario.tracked or scenario.copies)
         self.contexts = Contexts(self.misused) if scenario.contexts else None
-        is_unshielded = scenario.unshielded and scenario.form == "coroutine"
-        self.tasks: CallTasks | None = None
-        if is_unshielded:
-            self.tasks = CallTasks(self.misused, lambda: _is_for_all(self.raised + self.passing))
+        self._is_unshielded = scenario.unshielded and scenario.form == "coroutine"
         self._scenario = scenario
         self._clock = clock
         self._grid = grid
@@ -201,16 +195,12 @@ class Recorder:
             self.late_by = max(self.late_by, late)
         return float(round(ms / self._grid) * self._grid)
 
-    def was_due(self, at: float, came: float | None = None) -> None:
-        """Note how far from its due time an event is.
+    def was_due(self, at: float) -> None:
+        """Note how far from its due time, in ms, an event is.
 
         `now` alone would see only the part below a step.
-
-        Args:
-            at: when it was due, in ms.
-            came: when it came, in ms; now, if not given.
         """
-        self.late_by = max(self.late_by, abs((self.passed() if came is None else came) - at))
+        self.late_by = max(self.late_by, abs(self.passed() - at))
 
     def block(self, ms: int) -> None:
         """Block the loop for `ms`, and note it; do nothing for 0."""
@@ -227,12 +217,8 @@ class Recorder:
         """
         return round(self.now() - self._blocked, 6)
 
-    def planned(
-        self, error: BaseException, *, passes: bool = False, closing: bool = False
-    ) -> BaseException:
-        """Remember a planned error, maybe of closing, and return it."""
-        if closing:
-            self.closing.append(error)
+    def planned(self, error: BaseException, *, passes: bool = False) -> BaseException:
+        """Remember a planned error, and return it."""
         (self.passing if passes else self.raised).append(error)
         if self._scenario.tracked:  # Frames of errors hold values, which must be released.
             for past in self.raised[: -self._scenario.capacity]:
@@ -324,19 +310,20 @@ class Recorder:
     def _looks(self, call: int) -> None:
         if self.contexts is not None:
             self.contexts.call_begins(call)
-        if self.tasks is not None:
-            self.tasks.begins(call)
 
     def call_goes_on(self, call: int) -> None:
-        """Check the context and the deadline that a call sees after it has waited."""
+        """Check the context that a call sees after it has waited."""
         if self.contexts is not None:
             self.contexts.call_goes_on(call)
-        if self.tasks is not None:
-            self.tasks.goes_on(call)
 
     async def clean_up(self, call: int, seconds: float) -> None:
         """Clean up for `seconds` in a cancelled call."""
-        await (outlast(seconds) if self.tasks is None else self.tasks.clean_up(call, seconds))
+        if not self._is_unshielded:
+            await outlast(seconds)
+            return
+        wrong = await clean_up_unshielded(seconds, in_a_group=call % 2 == 1)
+        if wrong and not _is_for_all(self.raised + self.passing):
+            self.misused("cancelled-otherwise", f"call {call} {wrong}")
 
     def cost(self, value: Any) -> float:
         """Return the cost of a call for a value; the operator calls this."""
@@ -405,5 +392,3 @@ class Recorder:
         """Note how a call ended, and its results, or the results completed before it raised."""
         given = tuple(map(portable, results))
         self.events.append(CallEnded(self.now(), call, how, given))
-        if self.tasks is not None:
-            self.tasks.ends(call)

@@ -21,7 +21,6 @@ from asyncwait.spec.scenario import (
     Leg,
     LegStart,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkStep,
     SinkTook,
@@ -138,10 +137,9 @@ class Consumer:
     def failed(self, error: BaseException, *, later: bool = False) -> None:
         """Note that the operator raised outside of a read: on opening, leaving, or in a request."""
         if error is self.body_error and self.ending is not None and self.ending.how == "left":
-            self.ending = replace(self.ending, unchanged=True, unsaid=self._unsaid(error))
+            self.ending = replace(self.ending, unchanged=True)
             return
         if error is self.raised and self.ending is not None and self.raises_on:
-            self.ending = replace(self.ending, unsaid=self._unsaid(error))
             return
         how = None if self.ending is None else self.ending.how
         # An error of closing is a note on the error of a read, and comes out besides.
@@ -153,22 +151,11 @@ class Consumer:
             failed = self._failed(error)
             self.ending = failed if seen_at is None else replace(failed, at=seen_at)
 
-    def _unsaid(self, error: BaseException) -> str:
-        """Return the class of another error of closing that no note on `error` mentions."""
-        notes = "\n".join(getattr(error, "__notes__", ()))
-        for closing in self._recorder.closing:
-            name = type(closing).__name__
-            if closing is not error and name not in notes and str(closing) not in notes:
-                return name
-        return ""
-
     def _failed(self, error: BaseException) -> Ending:
         recorder = self._recorder
-        ending = describe_failure(
+        return describe_failure(
             error, recorder.now(), recorder.raised, recorder.passing, recorder.tracker.named
         )
-        is_closing = any(error is each for each in recorder.closing)
-        return replace(ending, unsaid=self._unsaid(error)) if is_closing else ending
 
     def end(self, how: EndingKind, *, raising: bool = False) -> bool:
         """End the leg now by the will of its consumer, unless it has ended; return whether."""
@@ -228,10 +215,6 @@ class Consumer:
         self.ending = replace(self.ending, **changed)
         return seen in {"stop", "same"}
 
-    def intruded(self, got: str) -> None:
-        """Note that a second task has read, and the outcome."""
-        self._recorder.events.append(SinkIntruded(self._recorder.now(), got))
-
     def interrupted(self, error: BaseException) -> None:
         """Note that `error`, which ends the whole program, has left the loop."""
         self.ending = Ending("interrupted", self._recorder.now(), error=type(error).__name__)
@@ -253,6 +236,5 @@ class Consumer:
             refused=recorder.refused,
             kept=recorder.tracker.kept,
             grown=recorder.tracker.grown,
-            company=recorder.company,
             late_by=round(recorder.late_by, 3),
         )

@@ -1,7 +1,7 @@
 """The scripted source of a leg: it gives each element in time, and notes each read."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from typing import Any, Self
 
 import anyio
@@ -84,7 +84,7 @@ class WatchedSource:
         return self
 
     async def __anext__(self) -> Element:
-        self._refuse_company("__anext__")
+        self._refuse_another("__anext__")
         self._asked = True
         try:
             return await self._give()
@@ -129,7 +129,7 @@ class WatchedSource:
 
     async def aclose(self) -> None:
         """Note that the operator has closed its input, once closing has finished."""
-        self._refuse_company("aclose")
+        self._refuse_another("aclose")
         takes = 0 if self._is_closed else self._plan.scenario.close_takes
         try:
             if takes:
@@ -145,9 +145,9 @@ class WatchedSource:
         is_closed, self._is_closed = self._is_closed, True
         if self._plan.scenario.close_error and not is_closed:
             error = PlannedSourceError("closing")
-            raise self._recorder.planned(error, passes=True, closing=True)
+            raise self._recorder.planned(error, passes=True)
 
-    def _refuse_company(self, name: str) -> None:
+    def _refuse_another(self, name: str) -> None:
         if self._asked:
             raise RuntimeError(f"{name}() while another task waits in __anext__()")
 
@@ -218,13 +218,9 @@ class _Generator:
     an element, its cancelled read cleans up.
     """
 
-    def __init__(
-        self,
-        source: WatchedSource,
-        generate: Callable[[WatchedSource], AsyncGenerator[Element, None]],
-    ) -> None:
+    def __init__(self, source: WatchedSource) -> None:
         self._source = source
-        self._elements = self._cleaning_up(generate(source))
+        self._elements = self._cleaning_up(_plainly(source))
         self._is_closed = False
 
     def __aiter__(self) -> "_Generator":
@@ -264,20 +260,12 @@ async def _plainly(source: WatchedSource) -> AsyncGenerator[Element, None]:
         yield element
 
 
-async def _in_a_scope(source: WatchedSource) -> AsyncGenerator[Element, None]:
-    with anyio.CancelScope():
-        async for element in source:
-            yield element
-
-
 def given_as(kind: str, source: WatchedSource) -> AsyncIterable[Any]:
     """Return `source` in the form that a scenario demands; see `Scenario.source`."""
     match kind:
         case "iterable":
             return _Iterable(source)
         case "generator":
-            return _Generator(source, _plainly)
-        case "scope":
-            return _Generator(source, _in_a_scope)
+            return _Generator(source)
         case _:
             return source

@@ -99,12 +99,6 @@ class LegHistory(Facts, frozen=True, eq=False, dict=True):
         return self.ending.how == "finished"
 
     @property
-    def is_shielded(self) -> bool:
-        """Whether the consumer goes on waiting after the moment at which it was to leave."""
-        stays = self.ending.how in {"left", "crashed", "hung"} or self.left_at < NEVER
-        return self.scenario.shields and stays
-
-    @property
     def may_stop(self) -> bool:
         """Whether a budget may end the stream before the end of its input."""
         return any(each.kind == "budget" for each in self.scenario.limits)

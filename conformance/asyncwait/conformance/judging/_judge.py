@@ -15,7 +15,13 @@ from msgspec import Struct
 from msgspec.structs import astuple, force_setattr
 
 from asyncwait.conformance.judging._calls import Course, link_calls, overloaded_at
-from asyncwait.conformance.judging._decide import UNDECIDED, Decision, decide, refused
+from asyncwait.conformance.judging._decide import (
+    REFUSALS,
+    UNDECIDED,
+    Decision,
+    decide,
+    refused,
+)
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Link, link_outputs
 from asyncwait.conformance.judging._observe import NEVER, Call, Input, Item, Output, Took
@@ -120,6 +126,8 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
         yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
     if ending.how != "failed":
         return
+    if ending.error != name and ending.cause in REFUSALS:
+        return  # A limit may have refused the record before, while the consumer was away.
     if ending.error != name:
         yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at
     elif set(blamed).isdisjoint(leg.named):
@@ -183,7 +191,7 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":  # After a failed attempt, RETRY-20 defines the cause.
+    if failure == "CallTimedOut":  # After a failed attempt its error may be the cause.
         is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
         return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:

@@ -84,8 +84,7 @@ def gives_one(scenario: Scenario) -> bool:
 
 def never_waits(scenario: Scenario) -> bool:
     """Whether all inputs, and then the end, are available from the start."""
-    is_plain = scenario.source == "iterator" and scenario.company != "before"
-    return is_plain and scenario.source_ends_at == 0 and not any(i.at for i in scenario.inputs)
+    return scenario.source == "iterator" and not scenario.is_timed
 
 
 class _AtOnce(Iterator[Element]):

@@ -57,9 +57,7 @@ def checked(scenario: Scenario, trace: object) -> Trace | Broken:
     why = impossible(scenario, trace)
     if why is None:
         return trace
-    before = scenario.company == "before"
-    whose = ", unless the operator before it, of the same kind, is wrong" if before else ""
-    return Broken(f"the trace is impossible{whose}: {shortened(why, _LONGEST)}", trace.output)
+    return Broken(f"the trace is impossible: {shortened(why, _LONGEST)}", trace.output)
 
 
 def lost(run: Trace | Broken) -> str:

@@ -52,10 +52,6 @@ MarkKind: TypeAlias = Literal[
     "noted",
 ]
 
-VerticalKind: TypeAlias = Literal["watermark", "status", "marker", "snapshot", "end"]
-
-Way: TypeAlias = Literal["in", "out"]
-
 _Place = TypeVar("_Place")
 """Place of a drawn part: a point of a draft, then the number of a column."""
 
@@ -70,14 +66,12 @@ class Span(Struct, Generic[_Place], frozen=True):
             the operator does not read it, the consumer is "away" while it does not wait, and the
             loop is "blocked".
         until: the place in which it ends.
-        batch: of a "shared" call, the number of its batch; None for every other state.
     """
 
     kind: SpanKind
     since: _Place
     until: _Place
     text: str = ""
-    batch: int | None = None
 
 
 class Mark(Struct, Generic[_Place], frozen=True):
@@ -126,19 +120,6 @@ _WEIGHTS: dict[MarkKind, int] = {
 }
 
 
-class Vertical(Struct, Generic[_Place], frozen=True):
-    """An event that concerns all lanes at once.
-
-    Args:
-        way: it comes "in", or goes "out".
-    """
-
-    kind: VerticalKind
-    column: _Place
-    way: Way
-    text: str
-
-
 class Column(Struct, frozen=True):
     """One step.
 
@@ -166,7 +147,6 @@ class Chart(Struct, frozen=True):
     room: int
     columns: tuple[Column, ...]
     lanes: tuple[Lane, ...]
-    verticals: tuple[Vertical[int], ...]
     ending: str
     wrong: str = ""
     wrong_at: float = 0
@@ -175,8 +155,6 @@ class Chart(Struct, frozen=True):
 
 FIRST, AFTER, LAST = 3, 4, 2
 """Columns shown: from the beginning, behind the violation, and from the end."""
-
-_At = TypeVar("_At", Mark[int], Vertical[int])
 
 
 def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
@@ -212,11 +190,10 @@ def _with_columns(chart: Chart, shown: Sequence[int]) -> Chart:
         replace(lane, spans=_spans(lane, shown), marks=_kept(lane.marks, places))
         for lane in chart.lanes
     )
-    verticals = _kept(chart.verticals, places)
-    return replace(chart, columns=columns, lanes=lanes, verticals=verticals)
+    return replace(chart, columns=columns, lanes=lanes)
 
 
-def _kept(found: Sequence[_At], places: dict[int, int]) -> tuple[_At, ...]:
+def _kept(found: Sequence[Mark[int]], places: dict[int, int]) -> tuple[Mark[int], ...]:
     return tuple(
         replace(each, column=places[each.column]) for each in found if each.column in places
     )
@@ -291,7 +268,6 @@ class Point(NamedTuple):
     order: float
     at: float
     row: int
-    alone: bool = False
     is_output: bool = False
 
 
@@ -304,7 +280,6 @@ class DraftLane:
     row: int
     spans: list[Span[Point | None]] = field(default_factory=list)
     marks: list[Mark[Point]] = field(default_factory=list)
-    verticals: list[Vertical[Point]] = field(default_factory=list)
 
     def span(self, kind: SpanKind, since: Point, until: Point | None, text: str = "") -> None:
         """Add a span; a span until None goes on to the end of the leg."""
@@ -313,22 +288,17 @@ class DraftLane:
     def running(self, call: Call, since: Point, until: Point | None, text: str) -> None:
         """Add the running time of a call, which other records may share."""
         kind: SpanKind = "running" if call.batch is None else "shared"
-        self.spans.append(Span(kind, since, until, text, call.batch))
+        self.spans.append(Span(kind, since, until, text))
 
     def mark(self, kind: MarkKind, point: Point, text: str, sign: str = "") -> None:
         """Add a mark, with the usual sign if none is given."""
         self.marks.append(Mark(kind, point, text, sign or MARKS[kind][0]))
 
-    def vertical(self, kind: VerticalKind, point: Point, way: Way, text: str) -> None:
-        """Add a vertical."""
-        self.verticals.append(Vertical(kind, point, way, text))
-
     @property
     def points(self) -> list[Point]:
         """All points that need a column."""
         ends = [end for span in self.spans for end in (span.since, span.until) if end is not None]
-        marks = [mark.column for mark in self.marks]
-        return [*ends, *marks, *(vertical.column for vertical in self.verticals)]
+        return [*ends, *(mark.column for mark in self.marks)]
 
 
 class Columns:
@@ -360,8 +330,6 @@ class Columns:
         last = self._last[-1]
         if (last.order, last.row) == (point.order, point.row):
             return True
-        if point.alone or any(each.alone for each in self._last):
-            return False
         has_output = any(each.is_output for each in self._last)
         return point.row > last.row and not (point.is_output and has_output)
 

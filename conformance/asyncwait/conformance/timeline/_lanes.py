@@ -6,9 +6,9 @@ A record waits, its calls run, it is held, and it comes out.
 from collections.abc import Iterator, Mapping, Sequence
 
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
-from asyncwait.conformance.timeline._chart import DraftLane, MarkKind, Point, VerticalKind
+from asyncwait.conformance.timeline._chart import DraftLane, Point
 from asyncwait.conformance.timeline._text import figures, how_ended, in_batch, show, values
-from asyncwait.spec import Barrier, Element, LatencyMarker, Snapshot, Watermark, WatermarkStatus
+from asyncwait.spec import Element, Snapshot
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
@@ -19,7 +19,6 @@ from asyncwait.spec.scenario import (
     HookRun,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -186,25 +185,15 @@ def _out(output: Output, row: int) -> Point:
     return Point(output.seq, output.at, row, is_output=True)
 
 
-_KINDS: dict[type, VerticalKind] = {
-    Watermark: "watermark",
-    WatermarkStatus: "status",
-    LatencyMarker: "marker",
-    Barrier: "snapshot",
-    Snapshot: "snapshot",
-}
-
-
 def signal_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     """Return the lane of a watermark, status, marker or barrier: from its input to its output."""
     lane = DraftLane("signal", show(item.element), row)
-    began = Point(item.seq, item.at, row, alone=True)
+    began = Point(item.seq, item.at, row)
     if item.index is None:
-        began = Point(-1, 0, row, alone=True)
+        began = Point(-1, 0, row)
         lane.mark("restored", began, f"{lane.label} restored from the snapshot")
     else:
         lane.mark("taken", began, f"{lane.label} taken from the source")
-        lane.vertical(_KINDS[type(item.element)], began, "in", f"{lane.label} comes in")
     answers = [each.output for each in leg.history.snapshots if each.barrier is item]
     _pass(lane, began, leg.outputs.get(item.pos) or answers)
     return lane
@@ -214,9 +203,8 @@ def request_lanes(leg: Leg, row: int) -> Iterator[DraftLane]:
     """Yield a lane for each snapshot on demand."""
     for seq, event in leg.history.seen(SnapshotAsked):
         lane = DraftLane("signal", f"snapshot {event.checkpoint_id} on demand", row)
-        began = Point(seq, event.at, row, alone=True)
+        began = Point(seq, event.at, row)
         lane.mark("taken", began, f"snapshot {event.checkpoint_id} requested")
-        lane.vertical("snapshot", began, "in", f"snapshot {event.checkpoint_id} requested")
         given = [
             snapshot.output
             for snapshot in leg.history.snapshots
@@ -233,11 +221,8 @@ def _pass(lane: DraftLane, began: Point, outputs: list[Output]) -> None:
 
 
 def _signal_out(lane: DraftLane, output: Output) -> Point:
-    point = Point(output.seq, output.at, lane.row, alone=True, is_output=True)
-    text = f"{show(output.element)} comes out"
-    lane.mark("emitted", point, text)
-    if kind := _KINDS.get(type(output.element)):
-        lane.vertical(kind, point, "out", text)
+    point = _out(output, lane.row)
+    lane.mark("emitted", point, f"{show(output.element)} comes out")
     return point
 
 
@@ -289,11 +274,10 @@ def _source(leg: Leg, row: int) -> DraftLane:
                 taken = None
             case SourceEnded():
                 taken = None
-                _note(lane, "ended", point, "the source raises" if event.raised else "end of input")
-                lane.vertical("end", _alone(point), "in", "end of input")
+                lane.mark("ended", point, "the source raises" if event.raised else "end of input")
             case SourceClosed():
                 taken = None
-                _note(lane, "closed", point, "the source is closed")
+                lane.mark("closed", point, "the source is closed")
             case _:
                 pass
     asked = leg.history.seen(SourceAsked)
@@ -317,14 +301,11 @@ def _consumer(leg: Leg, row: int) -> DraftLane:
                 went = None
             case SinkGaveUp():
                 went = point
-                _note(lane, "noted", point, "the consumer gives up waiting")
-            case SinkIntruded():
-                _note(lane, "noted", point, f"a second task reads, and {event.got}")
+                lane.mark("noted", point, "the consumer gives up waiting")
             case SinkLeft():
                 went = None
                 text = "the consumer leaves, raising" if event.raising else "the consumer leaves"
-                _note(lane, "left", point, text)
-                lane.vertical("end", _alone(point), "out", text)
+                lane.mark("left", point, text)
             case _:
                 pass
     return lane
@@ -339,7 +320,7 @@ def _operator(leg: Leg, row: int) -> DraftLane:
             over = Point(seq + 0.5, event.until, row)
             lane.span("blocked", point, over, "the loop is blocked")
         elif seq not in timely and (text := _said(event)):
-            _note(lane, "noted", point, text)
+            lane.mark("noted", point, text)
     return lane
 
 
@@ -355,11 +336,3 @@ def _said(event: Event) -> str:
             return f"statistics: {figures(event)}"
         case _:
             return ""
-
-
-def _note(lane: DraftLane, kind: MarkKind, point: Point, text: str) -> None:
-    lane.mark(kind, _alone(point) if kind in {"ended", "left"} else point, text)
-
-
-def _alone(point: Point) -> Point:
-    return point._replace(alone=True)

@@ -12,7 +12,6 @@ from asyncwait.conformance.timeline._chart import (
     Lane,
     Mark,
     Span,
-    Vertical,
 )
 from asyncwait.conformance.timeline._lanes import (
     Leg,
@@ -63,7 +62,6 @@ def _chart(history: LegHistory, name: str, violation: Violation | None) -> Chart
             for at, count in zip(columns.ats, _in_flight(placed, len(columns.ats)), strict=True)
         ),
         placed,
-        _verticals(lanes, columns),
         f"{ending_of(history.ending)} at {history.end_at:g} ms",
         "" if violation is None else violation.text,
         0 if violation is None else violation.at,
@@ -81,21 +79,10 @@ def _lanes(leg: Leg) -> list[DraftLane]:
 
 
 def _placed(lane: DraftLane, columns: Columns) -> Lane:
-    spans = tuple(
-        Span(s.kind, columns[s.since], columns[s.until], s.text, s.batch) for s in lane.spans
-    )
+    spans = tuple(Span(s.kind, columns[s.since], columns[s.until], s.text) for s in lane.spans)
     marks = (Mark(m.kind, columns[m.column], m.text, m.sign) for m in lane.marks)
     in_order = sorted(marks, key=lambda mark: mark.column)
     return Lane(lane.kind, lane.label, spans, tuple(in_order))
-
-
-def _verticals(lanes: Sequence[DraftLane], columns: Columns) -> tuple[Vertical[int], ...]:
-    found = (
-        Vertical(each.kind, columns[each.column], each.way, each.text)
-        for lane in lanes
-        for each in lane.verticals
-    )
-    return tuple(sorted(found, key=lambda vertical: vertical.column))
 
 
 def _in_flight(lanes: Sequence[Lane], count: int) -> list[int]:

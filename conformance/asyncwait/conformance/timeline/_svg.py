@@ -1,13 +1,12 @@
 """Draws a timeline as SVG.
 
-A leg consists of bands for its instants, lanes with bars, lines and signs, blocks that join the
-bars of a batch, the records in flight, and words below. The pictures are light or dark, and each
+A leg consists of bands for its instants, lanes with bars, lines and signs, the records in flight,
+and words below. The pictures are light or dark, and each
 kind has a pattern or a letter beside its colour.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from itertools import pairwise
 from textwrap import wrap
 from typing import Literal, NamedTuple
 
@@ -18,13 +17,11 @@ from asyncwait.conformance.timeline._chart import (
     Lane,
     Span,
     SpanKind,
-    Vertical,
-    Way,
     cropped,
     instants,
 )
 from asyncwait.conformance.timeline._lay_out import lay_out
-from asyncwait.conformance.timeline._text import LONGEST, batch_sign
+from asyncwait.conformance.timeline._text import LONGEST
 from asyncwait.spec.scenario import Scenario, Trace
 from asyncwait.spec.texts import counted, one_line, printable
 
@@ -49,16 +46,11 @@ STYLE = """
 .aw .gap{stroke:var(--soft);stroke-dasharray:1 3;fill:none}
 .aw .waiting{stroke:var(--wait);stroke-dasharray:2 3;stroke-width:1.5;fill:none}
 .aw .running,.aw .shared{fill:var(--run)}
-.aw .batch{fill:var(--run);opacity:.35}
 .aw .back-off{stroke:var(--run);stroke-dasharray:1 4;stroke-width:4;stroke-linecap:round;fill:none}
 .aw .held{fill:url(#aw-held);stroke:var(--hold)}
 .aw .late{fill:url(#aw-late);stroke:var(--run);stroke-dasharray:3 2}
 .aw .passing{stroke:var(--sig);stroke-width:1.5;fill:none}
 .aw .unread,.aw .away,.aw .blocked{fill:url(#aw-stop);stroke:var(--soft)}
-.aw .sig{stroke:var(--sig);fill:none;stroke-width:1.5}
-.aw .sig.in{stroke-dasharray:5 3}
-.aw .end{stroke:var(--soft);fill:none;stroke-width:1.5}
-.aw .end.in{stroke-dasharray:5 3}
 .aw .dot{fill:var(--bg);stroke:var(--soft)}
 .aw .out{fill:var(--out)}
 .aw .no{fill:var(--bg);stroke:var(--bad);stroke-width:1.5}
@@ -106,14 +98,11 @@ SPANS: Mapping[SpanKind, str] = {
 }
 """Meaning of each kind of span."""
 
-WAYS: Mapping[Way, str] = {"in": "a signal comes in", "out": "it goes out"}
-"""Meaning of each way of a vertical."""
-
 
 class Entry(NamedTuple):
-    """Meaning of a kind of span, mark or vertical."""
+    """Meaning of a kind of span or mark."""
 
-    what: Literal["span", "mark", "vertical"]
+    what: Literal["span", "mark"]
     kind: str
     sign: str
     words: str
@@ -124,10 +113,8 @@ def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
     lanes = [lane for chart in charts for lane in chart.lanes]
     spans = {span.kind for lane in lanes for span in lane.spans}
     marks = {mark.kind for lane in lanes for mark in lane.seen}
-    ways = {v.way for chart in charts for v in chart.verticals if v.kind != "end"}
     yield from (Entry("span", kind, "", said) for kind, said in SPANS.items() if kind in spans)
     yield from (Entry("mark", kind, *said) for kind, said in MARKS.items() if kind in marks)
-    yield from (Entry("vertical", way, "", said) for way, said in WAYS.items() if way in ways)
 
 
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
@@ -169,14 +156,10 @@ def _span(span: Span[int], y: int) -> str:
 
 
 def sample(entry: Entry, x: int, y: int) -> str:
-    """Return the sample of a kind of span, mark or vertical in a legend."""
-    match entry.what:
-        case "span":
-            return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
-        case "mark":
-            return _mark(entry.kind, entry.sign, entry.words, x + 11, y)
-        case "vertical":
-            return f'<path class="sig {entry.kind}" d="M{x + 11} {y - 9}v18"/>'
+    """Return the sample of a kind of span or mark in a legend."""
+    if entry.what == "span":
+        return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
+    return _mark(entry.kind, entry.sign, entry.words, x + 11, y)
 
 
 def _shape(kind: str, x: int, width: int, y: int) -> str:
@@ -237,8 +220,6 @@ def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
     lines = [
         f'<text x="{EDGE}" y="{top + 18}" class="b">{quoted(chart.title)}</text>',
         *_bands(chart, first, foot),
-        *(_vertical(each, first, foot) for each in chart.verticals),
-        *_batches(chart, first),
     ]
     for number, lane in enumerate(chart.lanes):
         lines += lane_lines(lane, first + ROW * number)
@@ -248,30 +229,6 @@ def chart_lines(chart: Chart, top: int, width: int) -> tuple[list[str], int]:
         y = foot + 18 + LINE * number
         lines.append(f'<text class="{kind}" x="{EDGE}" y="{y}">{quoted(said)}</text>')
     return lines, foot + 22 + LINE * len(words)
-
-
-def _batches(chart: Chart, first: int) -> Iterator[str]:
-    """Yield a block for each batch, over the lanes of the records that are still in it."""
-    found: dict[int, list[tuple[int, Span[int]]]] = {}
-    for row, lane in enumerate(chart.lanes):
-        for span in lane.spans:
-            if span.batch is not None:
-                found.setdefault(span.batch, []).append((row, span))
-    for number, shared in found.items():
-        since = min(span.since for _, span in shared)
-        times = sorted({since, *(span.until for _, span in shared)})
-        shape = "".join(
-            _block([row for row, span in shared if span.until >= end], begin, end, first)
-            for begin, end in pairwise(times)
-        )
-        title = f"batch {batch_sign(number)}: a call for {counted(len(shared), 'record')}"
-        yield f'<path class="batch" d="{shape}"><title>{title}</title></path>'
-
-
-def _block(rows: Sequence[int], since: int, until: int, first: int) -> str:
-    width, height = CELL * (until - since), ROW * (rows[-1] - rows[0]) + BAR
-    y = first + ROW * rows[0] + (ROW - BAR) // 2
-    return f"M{middle(since)} {y}h{width}v{height}h-{width}z"
 
 
 def _words(chart: Chart, width: int) -> Iterator[tuple[str, str]]:
@@ -301,14 +258,6 @@ def _bands(chart: Chart, first: int, foot: int) -> Iterator[str]:
         y = first - 6 if x >= free else first - 18
         free = x + 3 + len(said) * LETTER if x >= free else free
         yield f'<text class="ms" x="{x + 3}" y="{y}">{said}</text>'
-
-
-def _vertical(vertical: Vertical[int], first: int, foot: int) -> str:
-    kind = "end" if vertical.kind == "end" else "sig"
-    return (
-        f'<path class="{kind} {vertical.way}" d="M{middle(vertical.column)} {first}V{foot}">'
-        f"<title>{quoted(vertical.text)}</title></path>"
-    )
 
 
 def _in_flight(chart: Chart, top: int) -> Iterator[str]:

@@ -30,7 +30,6 @@ from asyncwait.spec.scenario import (
     Misuse,
     Scenario,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
     SinkTook,
     SinkWaits,
@@ -133,8 +132,6 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
             return "", f"(the loop is blocked until {event.until:g})", ""
         case Misuse():
             return "", f"({event.detail}: {event.what})", ""
-        case SinkIntruded():
-            return "", "", f"(a second task {event.got})"
         case SinkTook():
             return "", "", show(event.element)
         case FiguresRead():

@@ -351,14 +351,8 @@ PREMISES: Mapping[str, Premise] = {
     "END-9": _sink_does("give_up"),
     "END-12": lambda scenario: scenario.hook_error == "open",
     "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
-    "END-14": _sink_does("intrude"),
-    "END-15": lambda scenario: scenario.company != "none",
-    "END-16": lambda scenario: scenario.source == "scope",
     "END-18": _sink_does("raise"),
-    "END-22": lambda scenario: scenario.shields,
     "CANCEL-1": _is_unshielded,
-    "CANCEL-2": _is_unshielded,
-    "CANCEL-3": _is_unshielded,
 }
 """The first condition in the checks of some rules, by the id of the rule."""
 

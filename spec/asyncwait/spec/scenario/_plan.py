@@ -84,10 +84,6 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         swallow: whether a cancelled call goes on for `clean_up` ms and then answers as planned; a
             call that would never answer replies then.
         clean_up: how long a cancelled call still runs, in ms.
-        by_others: whether the CancelledError comes from other code that cancels the call's task.
-        after_end: ms after the planned end of the call at which other code cancels its task; None
-            for no such cancellation. `by_others` and `after_end` apply to the coroutine form on
-            asyncio, where any code can cancel a task; elsewhere the error is raised as any other.
         used: cost that the call reports with its results, or with its error, under limits; None for
             no cost.
         whole: in a batch, whether the error or misreturn ends the whole batch; the first such step
@@ -110,8 +106,6 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     throws: bool = False
     swallow: bool = False
     clean_up: Wait = 0
-    by_others: bool = False
-    after_end: Wait | None = None
     whole: bool = False
     used: Wait | None = None
 
@@ -119,8 +113,6 @@ class Step(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         _require_error(self.does, self.error)
         require_limits(self)
         require_flat("results", *self.results)
-        if self.by_others and self.error != "CancelledError":
-            raise InvalidConfig.of("by_others", True, "False but where a CancelledError is raised")
         raises_at_once = self.does == "raise" and not (self.after or self.thread)
         if self.throws and not raises_at_once:
             raise InvalidConfig.of("throws", True, "False but where a call raises at once")
@@ -227,8 +219,6 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             "clean_up": clean_up,
             "swallow": swallow,
             "thread": thread,
-            "by_others": False,
-            "after_end": None,
             "throws": False,
         }
         if any(s.does == "never" for s in steps):

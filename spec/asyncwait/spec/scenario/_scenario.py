@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from asyncwait.spec._config import Mode, OperatorConfig
-from asyncwait.spec._elements import Barrier, Element, LatencyMarker, Number, Record, Snapshot
+from asyncwait.spec._elements import Element, Number, Record, Snapshot
 from asyncwait.spec._errors import InvalidConfig
 from asyncwait.spec.scenario._limits import (
     LIMITS,
@@ -65,16 +65,15 @@ class SinkStep(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     Args:
         does: "read" `n` elements; "pause" for `n` ms, also after an error, before it leaves;
             "block" the loop for `n` ms; "give_up": wait for an element, and cancel the wait after
-            `n` ms; "intrude": read an element while a second task reads, too, and read again after
-            a refusal; "leave" the context; "raise" an error in its body: the error of an earlier
-            read, or else an error of its own.
+            `n` ms; "leave" the context; "raise" an error in its body: the error of an earlier read,
+            or else an error of its own.
         n: number of elements, or of ms.
 
     Raises:
         InvalidConfig: `n` is out of its bounds.
     """
 
-    does: Literal["read", "pause", "block", "give_up", "intrude", "leave", "raise"]
+    does: Literal["read", "pause", "block", "give_up", "leave", "raise"]
     n: Wait = 0
 
     def __post_init__(self) -> None:
@@ -152,7 +151,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         hook_takes: duration of each coroutine hook, in ms.
         hook_error: the hook that raises, "open" or "close"; empty for none.
         source: source of the operator: an async "iterator", an "iterable" that is not an iterator,
-            an async "generator", or a generator with a cancel "scope" of its own round its yields.
+            or an async "generator".
         source_ends_at: earliest time at which the source can report its end, in ms since the run
             began.
         source_error: in place of its end the source raises an error of its "own", a "falsy" error
@@ -166,21 +165,16 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
         cancel: form of each cancellation on asyncio, also for a crash or a wait that is given up:
             "once", as `Task.cancel` and `asyncio.timeout` do; or by a "scope" of anyio, which
             cancels repeatedly until it is left. Trio only has scopes.
-        shields: whether the consumer shields its reads from a cancelled scope, and reads on until
-            a read returns or raises.
         requests: snapshots on demand; in the first leg only.
         figures_at: times at which the operator's statistics are read, in ms since each leg began;
             they are read again after leaving. Without a time they are never read.
         crashes: one crash for each leg but the last.
         restore: snapshot from which the first leg starts.
         tracked: whether values are objects of the harness, which counts the objects alive.
-        company: another operator on the same loop: "none"; an operator "beside" this operator; an
-            operator "before" it, whose output is this operator's source (then the inputs have no
-            elements that overtake); or an operator "inside" the first call.
         contexts: whether each part of the run sets and reads a context variable: the consumer,
             before and after it enters, `open`, each call, handler and predicate, and the source.
         unshielded: whether cancelled calls clean up without a shield, as far as their loop lets
-            them; then each call in coroutine form also checks its task.
+            them.
         name: name for reports.
 
     Raises:
@@ -202,7 +196,7 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     hooks: Literal["none", "plain", "coroutine"] = "none"
     hook_takes: Wait = 0
     hook_error: Literal["", "open", "close"] = ""
-    source: Literal["iterator", "iterable", "generator", "scope"] = "iterator"
+    source: Literal["iterator", "iterable", "generator"] = "iterator"
     source_ends_at: Wait = 0
     source_error: Literal["", "own", "falsy", "contract", "cancelled", "interrupt"] = ""
     close_takes: Wait = 0
@@ -210,13 +204,11 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     sink: Items[SinkStep] = ()
     cancel_at: Wait | None = None
     cancel: Literal["once", "scope"] = "once"
-    shields: bool = False
     requests: Items[SnapshotRequest] = ()
     figures_at: Items[Wait] = ()
     crashes: AllButOne[Crash] = ()
     restore: Snapshot | None = None
     tracked: bool = False
-    company: Literal["none", "beside", "before", "inside"] = "none"
     contexts: bool = False
     unshielded: bool = False
     batch: PlannedBatch | None = None
@@ -240,9 +232,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             self._require_cache(self.cache)
         if self.limits:
             self._require_limits()
-        if self.company == "before" and self.is_overtaken:
-            expected = "another one where barriers, snapshots or markers come in: they overtake"
-            raise InvalidConfig.of("company", self.company, expected)
         if self.horizon > LIMITS.duration:
             # The message names no single field: the horizon is the sum of all waits.
             expected = f"at most {LIMITS.duration} ms, all waits and deadlines together"
@@ -253,9 +242,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
             self.config(crash)  # the batch has to fit into each leg
         if self.form != "coroutine":
             raise InvalidConfig.of("form", self.form, "'coroutine' where calls are batched")
-        if self.company == "inside":
-            expected = "another one where calls are batched: nobody visits a batch"
-            raise InvalidConfig.of("company", self.company, expected)
 
     def _require_cache(self, cache: PlannedCache) -> None:
         if self.form != "coroutine":
@@ -375,11 +361,6 @@ class Scenario(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     def is_timed(self) -> bool:
         """Whether the source has to wait for the time of an element, or of its end."""
         return bool(self.source_ends_at) or any(timed.at for timed in self.inputs)
-
-    @property
-    def is_overtaken(self) -> bool:
-        """Whether an operator before this one would emit some of the inputs early."""
-        return any(isinstance(t.element, Barrier | Snapshot | LatencyMarker) for t in self.inputs)
 
     @cached_property
     def horizon(self) -> int:

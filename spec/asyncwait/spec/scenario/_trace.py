@@ -172,8 +172,6 @@ MisuseKind: TypeAlias = Literal[
     "context-of-a-call",
     "context-of-a-handler",
     "cancelled-otherwise",
-    "task-of-others",
-    "scope-seen",
     "batch-empty",
     "restless",
 ]
@@ -195,10 +193,9 @@ class Misuse(Struct, frozen=True, tag="misuse", forbid_unknown_fields=True):
             "context-lost": a call does not see the context variable that was set when the operator
             was opened; "context-of-a-call": a call sees a variable that another call has set;
             "context-of-a-handler": a handler or a predicate sees a variable that it should not see;
-            "cancelled-otherwise": a call is not cancelled in the way of its loop; "task-of-others":
-            the task of a call also serves another call, or was cancelled before, or more than once;
-            "scope-seen": a call sees a deadline of the operator; "batch-empty": the function is
-            called with an empty batch; "restless": its loop wakes repeatedly while nothing happens.
+            "cancelled-otherwise": a call is not cancelled in the way of its loop; "batch-empty":
+            the function is called with an empty batch; "restless": its loop wakes repeatedly while
+            nothing happens.
         detail: description in words.
     """
 
@@ -286,17 +283,6 @@ class SinkTook(Struct, frozen=True, tag="took", forbid_unknown_fields=True):
     element: Element
 
 
-class SinkIntruded(Struct, frozen=True, tag="intruded", forbid_unknown_fields=True):
-    """A second task read while the consumer waited.
-
-    Args:
-        got: outcome of the read: "raised X", "gave X" or "stop".
-    """
-
-    at: Moment
-    got: str
-
-
 class SinkGaveUp(Struct, frozen=True, tag="gave-up", forbid_unknown_fields=True):
     """The consumer cancelled its wait, and received no element."""
 
@@ -338,7 +324,6 @@ Event: TypeAlias = (
     | FiguresRead
     | SinkWaits
     | SinkTook
-    | SinkIntruded
     | SinkGaveUp
     | SinkLeft
     | Closed
@@ -383,8 +368,6 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
             and in it the innermost place, comes first.
         number: number of the record that the error names; see `CallStarted`.
         attempts: number of calls of that record according to the error; 0 for no such error.
-        unsaid: class name of an error of closing that no note on the raised error mentions; empty
-            for none.
     """
 
     how: EndingKind
@@ -399,7 +382,6 @@ class Ending(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     traceback: str = ""
     number: Count | None = None
     attempts: Count = 0
-    unsaid: str = ""
 
 
 class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -420,7 +402,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
         kept: largest number of tracked objects that the operator referenced without need.
         grown: smallest growth of the operator's memory between two measurements without records in
             flight, in bytes for each element emitted in between.
-        company: problem with another operator on the loop; empty for none.
         late_by: greatest lateness of the harness itself in ms; 0 on a virtual clock.
     """
 
@@ -436,7 +417,6 @@ class Leg(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     refused: str = ""
     kept: int = 0
     grown: Annotated[float, Meta(ge=0)] = 0
-    company: str = ""
     late_by: Annotated[float, Meta(ge=0)] = 0
 
 

@@ -89,10 +89,7 @@ def without_cancelled_calls(scenario: Scenario) -> Scenario:
     # A call that never ends holds its permit for ever.
     has_limit = _has_limit(scenario) and not scenario.limits
     adapted = _with_steps(scenario, lambda _, step: _elsewhere(step, has_limit=has_limit))
-    company = "none" if scenario.company == "inside" else scenario.company
-    if (company, False) == (scenario.company, scenario.unshielded):
-        return adapted
-    return replace(adapted, company=company, unshielded=False)
+    return replace(adapted, unshielded=False) if scenario.unshielded else adapted
 
 
 def _elsewhere(step: Step, *, has_limit: bool) -> Step:
@@ -176,7 +173,7 @@ def without_retry_after(scenario: Scenario) -> Scenario:
 def _saying_nothing(step: Step) -> Step:
     if step.error != "RetryAfter":
         return step
-    return replace(step, error="ValueError", retry_after=0, by_others=False)
+    return replace(step, error="ValueError", retry_after=0)
 
 
 def without_jitter(scenario: Scenario) -> Scenario:
@@ -213,7 +210,7 @@ def _spared(scenario: Scenario, plan: Plan) -> Plan:
 
 
 def _replying(step: Step, results: tuple[Any, ...]) -> Step:
-    step = replace(step, throws=False, by_others=False)
+    step = replace(step, throws=False)
     return replace(step, does="reply", error="", results=results)
 
 
@@ -343,11 +340,9 @@ def without_one_loop(scenario: Scenario) -> Scenario:
         source="iterator",
         source_error=_SENT_AS.get(scenario.source_error, scenario.source_error),
         tracked=False,
-        company="none",
         contexts=False,
         unshielded=False,
         cancel="once",
-        shields=False,
         # A consumer elsewhere takes results while the loop is blocked, which changes the figures.
         figures_at=() if scenario.blocks else scenario.figures_at,
         sink=tuple(_ON_ITS_OWN.get(step.does, step) for step in scenario.sink),
@@ -393,15 +388,12 @@ def _apart(scenario: Scenario, plans: list[Plan], element: Any) -> Any:
 _SENT_AS: Mapping[str, Any] = dict.fromkeys(("falsy", "cancelled", "interrupt"), "own")
 """Errors of a source outside of the operator's loop, by the planned errors."""
 
-_ON_ITS_OWN = {"intrude": SinkStep("read", 1), "raise": SinkStep("leave")}
-"""Steps of a consumer without a second task, and without a body round its operator."""
+_ON_ITS_OWN = {"raise": SinkStep("leave")}
+"""Steps of a consumer without a body round its operator."""
 
 
 def _uninterrupting(plan: Plan) -> Plan:
-    steps = tuple(
-        replace(step, error=_PLAIN.get(step.error, step.error), by_others=False, after_end=None)
-        for step in plan.steps
-    )
+    steps = tuple(replace(step, error=_PLAIN.get(step.error, step.error)) for step in plan.steps)
     handler, failure = (
         replace(each, error=_PLAIN.get(each.error, each.error))
         for each in (plan.handler, plan.failure)

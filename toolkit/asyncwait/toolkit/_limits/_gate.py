@@ -73,8 +73,6 @@ class Gate(Asker):
         limits: a list of limits, or an object with a ledger; see `OperatorConfig.limits`.
         capacity: capacity of the operator.
         spent: counter of the costs of calls, by unit.
-        defers: whether the room that a call leaves is granted only in the next turn of the loop: at
-            the end of the call, an earlier admitted record may become ready to be called.
 
     Raises:
         InvalidConfig: the running call holds a permit of the same `InFlight`, so that its own calls
@@ -86,8 +84,6 @@ class Gate(Asker):
         limits: Any,
         capacity: int,
         spent: Counter[str] | None = None,
-        *,
-        defers: bool = False,
     ) -> None:
         asked = require_limits(limits)
         together = None if isinstance(limits, list | tuple | Limits) else limits
@@ -116,9 +112,6 @@ class Gate(Asker):
         self._due = inf
         self._bell = Bell()
         self._is_closed = self._has_warned = False
-        self.defers = defers
-        self._left: dict[Parking, None] = {}
-        """Meters with room that the gate has not granted to waiting calls yet."""
         self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
         """Called when a ledger or a file can't count calls any more."""
 
@@ -396,11 +389,10 @@ class Gate(Asker):
         anyio: Any = sys.modules["anyio"]  # which runs this task
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
-                if not (self._posted or self._left):
+                if not self._posted:
                     await self._bell.wait()
             while self._posted:
                 self.answer(*self._posted.popleft())
-            self._give_away()
             if nap.cancelled_caught:
                 now = max(self.clock(), self._due)
                 with LOCK:
@@ -412,20 +404,6 @@ class Gate(Asker):
             with LOCK:
                 self._due = min(self._alarms.values(), default=inf)
 
-    def left_room(self, parking: Parking, answers: Answers) -> None:
-        if not self.defers or self._is_closed:
-            super().left_room(parking, answers)
-            return
-        self._left[parking] = None
-        self._ring()
-
-    def _give_away(self) -> None:
-        answers: Answers = []
-        with LOCK:
-            while self._left:
-                pump(self._left.popitem()[0], answers)
-        self.hand_out(answers)
-
     # The end.
 
     def close(self) -> None:
@@ -433,7 +411,6 @@ class Gate(Asker):
         if self._is_closed:
             return
         self._is_closed = True
-        self._give_away()
         answers: Answers = []
         with LOCK:
             lines: list[Line] = [*self.lines.values()]

@@ -218,12 +218,8 @@ class Asker:
             for parking, _, _, _ in permit.line.steps:
                 if parking.lines:
                     answers = [] if answers is None else answers
-                    self.left_room(parking, answers)
+                    pump(parking, answers)
         return _NONE if answers is None else answers
-
-    def left_room(self, parking: Parking, answers: Answers) -> None:
-        """Grant the room that a call has left to waiting calls."""
-        pump(parking, answers)
 
     def release(
         self, permit: Permit, error: BaseException | None = None, now: float | None = None

@@ -1,26 +1,161 @@
-"""The call host, as a visit sees it: a connection to its process, started by a visit if need be."""
+"""The call host, as a visit sees it: a process and its folder, started by a visit if need be."""
 
 import asyncio
+import fcntl
 import os
+import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from pyspark import TaskContext, cloudpickle
+from pyspark import cloudpickle
 
-from asyncwait.backends.spark.carry._folder import STARTING, HostFolder, NoCallHost, process_of
-from asyncwait.backends.spark.carry._host import CallHost, broken_text
-from asyncwait.backends.spark.carry._wire import Asked, Ending, Sign, read_answer, read_sign
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.carry._host import (
+    Asked,
+    CallHost,
+    CarryWork,
+    Sign,
+    broken_text,
+    read_answer,
+    read_sign,
+)
 from asyncwait.backends.spark.progress._wire import packed, received
 from asyncwait.backends.threads import LoopThread
+from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.carry import Identity, Outcome, Visit
-from asyncwait.spec.texts import one_line
+from asyncwait.spec.texts import one_line, shown
+from asyncwait.toolkit._file_lock import is_private
+
+STARTING = 60.0
+"""Seconds for a host to begin to answer."""
+
+_LONGEST_BASE = 62
+"""Bytes of a base folder that leave room for sockets: some systems limit paths to 104 bytes."""
+
+_TAKING = struct.pack("@ll", 5, 0)
+"""Seconds and microseconds for a host with very many visitors to accept one more."""
+
+_PEER = (socket.SOL_SOCKET, socket.SO_PEERCRED) if sys.platform == "linux" else (0, 2)
+"""The socket option that returns the process at the other end; on other systems LOCAL_PEERPID."""
+
+
+class NoCallHost(AsyncWaitError):
+    """A call host can't be started, or has broken down."""
+
+
+class HostFolder:
+    """The folder of one host."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.socket = path / "socket"
+        self.watch = path / "watch"
+        """The socket of the thread that sends signs of life."""
+        self.job = path / "job"
+        self.log = path / "log"
+
+    @classmethod
+    def named(cls, name: str) -> "HostFolder":
+        """Return the folder of a host; it need not exist.
+
+        Raises:
+            NoCallHost: the common folder of all hosts can't be made, belongs to another user,
+                or has a path too long for sockets.
+        """
+        runtime = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+        is_given = runtime.is_absolute() and runtime.is_dir()
+        base = runtime / "asyncwait" if is_given else Path.home() / ".asyncwait"
+        if len(os.fsencode(base)) > _LONGEST_BASE:
+            what = f"a path of {_LONGEST_BASE} bytes at most"
+        elif not is_private(base):
+            what = "a folder that only this user can enter"
+        else:
+            return cls(base / name)
+        raise NoCallHost(
+            f"expected {what} for sockets, got {shown(str(base))}; remove what is there, or set "
+            "XDG_RUNTIME_DIR to a folder of your own"
+        )
+
+    def connection(self) -> socket.socket | None:
+        """Return a connection to the host in this folder; None without a host.
+
+        Raises:
+            NoCallHost: the host accepts no visitor.
+        """
+        made = socket.socket(socket.AF_UNIX)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, _TAKING)
+        try:
+            made.connect(str(self.socket))
+        except BlockingIOError:
+            made.close()
+            text = f"the call host {self.path.name} takes no visitor: its process does not run"
+            raise NoCallHost(text) from None
+        except OSError:
+            made.close()
+            return None
+        return made
+
+    @contextmanager
+    def locked(self) -> Generator[None]:
+        """Hold the lock that lets one host start at a time; the folder exists meanwhile."""
+        while True:
+            self.path.mkdir(mode=0o700, exist_ok=True)
+            try:
+                file = (self.path / "lock").open("w")
+            except FileNotFoundError:  # An ending host has removed the folder meanwhile.
+                continue
+            with file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                if self._is_still(file.fileno()):
+                    yield
+                    return
+
+    def _is_still(self, lock: int) -> bool:
+        try:
+            return os.path.samestat(os.fstat(lock), (self.path / "lock").stat())
+        except FileNotFoundError:
+            return False
+
+    def sweep(self) -> None:
+        """Remove the files that killed hosts have left beside it."""
+        for lock in self.path.parent.glob("*/lock"):
+            if lock.parent == self.path:
+                continue
+            with suppress(OSError, NoCallHost):
+                if (answered := HostFolder(lock.parent).connection()) is not None:
+                    answered.close()
+                    continue
+                with lock.open() as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    HostFolder(lock.parent).remove()
+
+    def is_left_by(self, mine: os.stat_result) -> bool:
+        """Whether no other host has its socket here; under the lock.
+
+        Args:
+            mine: the socket of the caller, which has not closed it.
+        """
+        try:
+            return os.path.samestat(mine, self.socket.stat())
+        except FileNotFoundError:
+            return True
+
+    def remove(self) -> None:
+        """Remove it; under the lock."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def process_of(connected: socket.socket) -> int:
+    """Return the id of the process that listens at the other end."""
+    return int.from_bytes(connected.getsockopt(*_PEER, 4), sys.byteorder)
+
 
 _EACH = 1.0
 """Seconds after which a waiting visit checks for a sign of life of its host."""
@@ -49,7 +184,7 @@ class HostClient:
         self.patience = patience
         self._turned = 0.0
         """The last time at which the loop of the host has turned, or the visit has begun."""
-        self._told = 0, 0, "", ""
+        self._gap = 0
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
         """The output of the host, open: it is readable when the host has removed the file."""
@@ -57,19 +192,9 @@ class HostClient:
         self.figures: Sequence[float] = ()
         """Figures of the host after the last visit; none if calls run in this process."""
 
-    def after(self, stamp: int | None, now: int) -> "HostClient":
-        """Return itself, for a visit of a lane.
-
-        Args:
-            stamp: of the last visit of that lane, in milliseconds; None if there was none.
-            now: the stamp of this one.
-        """
-        context = TaskContext.get()
-        place = run = ""
-        if context is not None:
-            place = f"{context.stageId()} {context.partitionId()}"
-            run = context.getLocalProperty("spark.jobGroup.id") or ""
-        self._told = 0 if stamp is None else now - stamp, now, place, run
+    def after(self, gap: int) -> "HostClient":
+        """Return itself, for a visit so many milliseconds after the last visit of its lane."""
+        self._gap = gap
         return self
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
@@ -81,7 +206,7 @@ class HostClient:
         if self._here is not None:
             return self._visit_here(visit)
         try:
-            answer = self._answer(packed(Asked(visit, *self._told)))
+            answer = self._answer(packed(Asked(visit, self._gap)))
         except _NoProcess as error:
             sys.stderr.write(f"asyncwait: {error}; calls end with each worker\n")
             self._here = HostHere(cloudpickle.loads(self.job), self._folder.path.name)
@@ -91,7 +216,7 @@ class HostClient:
             self.close()
             raise NoCallHost(f"the call host has broken down: {said.broken}")
         self.figures = said.figures
-        return said.outcomes()
+        return dict(said.outcomes)
 
     def _visit_here(self, visit: Visit) -> Mapping[Identity, Outcome]:
         assert self._here is not None
@@ -245,8 +370,11 @@ class HostHere:
     """A call host in a thread of this process, which ends with the process, as do its calls."""
 
     def __init__(self, work: CarryWork, name: str) -> None:
+        async def opened() -> CallHost:
+            return work.host(name)
+
         self._loop = LoopThread(asyncio.new_event_loop)
-        self._host = self._loop.ask(_opened(work, name))
+        self._host = self._loop.ask(opened())
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
         return dict(self._loop.ask(self._host.visit(visit)))
@@ -258,17 +386,13 @@ class HostHere:
             self._loop.stop()
 
 
-async def _opened(work: CarryWork, name: str) -> CallHost:
-    return work.host(name)
-
-
 def end_host(folder: HostFolder) -> None:
     """End the host in a folder, if there is one; SIGKILL ends a host that hangs."""
     with suppress(OSError, NoCallHost), folder.connection() or nullcontext() as made:
         if made is not None:
             made.settimeout(_ENDING)
             try:
-                made.sendall(packed(Ending()))
+                made.sendall(packed(None))
                 made.recv(1)
             except TimeoutError:
                 if process := process_of(made):  # 0 means a process of another container.

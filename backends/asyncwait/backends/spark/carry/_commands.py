@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -83,8 +83,7 @@ def _print(found: CheckpointRead, *, is_json: bool) -> None:
             kinds = {"records": lane.in_flight, "results": lane.finished}
             few = {name: [*map(_bounded, held[:_FEW])] for name, held in kinds.items()}
             click.echo(json_text(_json(told | few)))
-        path = found.path.encode(errors="backslashreplace").decode()  # The text may not be UTF-8.
-        whole = msgspec.structs.asdict(found) | {"path": path, "lanes": len(lanes)} | total
+        whole = msgspec.structs.asdict(found) | {"lanes": len(lanes)} | total
         click.echo(json_text(_json(whole)))
         return
     begun = "" if found.begun is None else f"; {found.begun} has begun and is not committed"
@@ -117,13 +116,9 @@ def _table(lanes: list[dict[str, Any]]) -> Table:
 
 
 def _time(stamp: int | None) -> str:
-    if stamp is None:
-        return "-"
-    try:
-        at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=stamp)
-    except OverflowError:  # raised by a damaged state
-        return f"{stamp} ms"
-    return f"{at:%Y-%m-%d %H:%M:%S}"
+    return (
+        "-" if stamp is None else f"{datetime.fromtimestamp(stamp / 1_000, UTC):%Y-%m-%d %H:%M:%S}"
+    )
 
 
 def _record_lines(lane: LaneRead) -> Iterator[str]:

@@ -3,13 +3,12 @@
 import json
 import logging
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from asyncwait.backends.spark.carry._reading import (
-    CheckpointRead,
     CheckpointUnreadable,
     LaneRead,
     last_of,
@@ -45,7 +44,8 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         checkpoint: the path of that checkpoint.
 
     Returns:
-        The number of rows in flight, or finished and not yet out, at the beginning.
+        The number of rows in flight, or finished and not yet out, at the beginning; if a
+        micro-batch has begun and is not committed, behind that micro-batch.
 
     Raises:
         InvalidConfig: the stream still runs, or the writer has another checkpoint.
@@ -53,10 +53,9 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         StreamingQueryException: a micro-batch has failed; a second `drain` goes on after it.
     """
     stopped = _Stopped(writer, checkpoint)
-    came = stopped.settle()
+    stopped.settle()
     held = stopped.lanes()
-    left = _count(held)
-    first = came + left
+    first = left = _count(held)
     rest = 0.0
     while left:
         _log.info("%s: %d rows are in flight, or not yet out", checkpoint, left)
@@ -64,7 +63,8 @@ def drain(writer: "DataStreamWriter", checkpoint: str) -> int:
         stopped.begin()
         stopped.play()
         before, held = held, stopped.lanes()
-        rest = min(rest * 2 or 0.1, _LONGEST_REST) if _stamps(held) == _stamps(before) else 0.0
+        is_due = [lane.stamp for lane in held] != [lane.stamp for lane in before]
+        rest = 0.0 if is_due else min(rest * 2 or 0.1, _LONGEST_REST)
         left = _count(held)
     return first
 
@@ -134,23 +134,20 @@ class _Stopped:
         at = self._at(path).makeQualified(files.getUri(), files.getWorkingDirectory())
         return str(at.toString())
 
-    def lanes(self) -> list[CheckpointRead]:
+    def lanes(self) -> list[LaneRead]:
         numbers = operators_of(self.session, self._path)
         if not numbers:
             raise CheckpointUnreadable(f"no operator of {shown(self._path)} carries calls")
-        return [read_checkpoint(self.session, self._path, operator=each) for each in numbers]
+        reads = (read_checkpoint(self.session, self._path, operator=each) for each in numbers)
+        return [lane for each in reads for lane in each.lanes]
 
-    def settle(self) -> int:
-        """Play a micro-batch that has begun and is not committed; return how many rows are out."""
+    def settle(self) -> None:
+        """Play a micro-batch that has begun and is not committed."""
         begun, committed = (
             last_of(self.session, self._path, log) for log in ("offsets", "commits")
         )
-        if begun <= committed:
-            return 0
-        before = _by_visit(self.lanes() if committed >= 0 else [])
-        self.play()
-        after = _by_visit(self.lanes())
-        return sum(len(lane.finished) for visit, lane in before.items() if visit not in after)
+        if begun > committed:
+            self.play()
 
     def read(self, name: str) -> str:
         """Return the text of a file of the checkpoint."""
@@ -203,17 +200,5 @@ class _Stopped:
         return field
 
 
-def _count(held: list[CheckpointRead]) -> int:
-    return sum(len(lane.in_flight) + len(lane.finished) for lane in _lanes(held))
-
-
-def _by_visit(held: list[CheckpointRead]) -> dict[Any, LaneRead]:
-    return {(each.operator, lane.lane, lane.stamp): lane for each in held for lane in each.lanes}
-
-
-def _stamps(held: list[CheckpointRead]) -> list[int | None]:
-    return [lane.stamp for lane in _lanes(held)]
-
-
-def _lanes(held: list[CheckpointRead]) -> Iterator[Any]:
-    return (lane for each in held for lane in each.lanes)
+def _count(held: list[LaneRead]) -> int:
+    return sum(len(lane.in_flight) + len(lane.finished) for lane in held)

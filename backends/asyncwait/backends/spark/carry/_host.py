@@ -2,13 +2,21 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from functools import cached_property
 from traceback import format_exception
-from typing import Any, Protocol
+
+import msgspec
+import pyarrow as pa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
+from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
+from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.frame._task import Enrichment, zone_named
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import joined, one_line, shortened
@@ -56,20 +64,65 @@ class _Feed:
         """Return at once: the feed reads no input."""
 
 
-class Work(Protocol):
-    """The job of a host; `CarryWork` opens its host, and the host knows no more of it."""
+class CarryWork(Struct, frozen=True, dict=True):
+    """The work of a job whose calls stay in flight.
 
-    def attempt(self, host: str) -> AbstractContextManager[Any]:
-        """Open the journal of the job, if it has one."""
-        ...
+    Args:
+        task: the function and its options.
+        order_by: places of the columns by which rows of a micro-batch are ordered.
+        pause: milliseconds after which a lane in flight is visited again.
+        lease: seconds that a host goes on without a visit.
+        columns: of rows and of results, in words.
+        operator: distinguishes it from other operators of its query.
+        about: all settings that change the call or its result, by name; digests of long ones.
+        lanes: the number of lanes; None for as many as the checkpoint has partitions.
+        patience: seconds that a visit waits while the event loop of its host stands still.
+    """
+
+    task: Enrichment
+    travelling: pa.Schema
+    order_by: Sequence[int]
+    terms: Terms
+    pause: int
+    lease: float
+    columns: str
+    operator: str
+    about: Mapping[str, str]
+    lanes: int | None = None
+    patience: float = 30.0
+
+    @cached_property
+    def records(self) -> RowCodec:
+        return RowCodec(self.travelling)
+
+    @cached_property
+    def outcomes(self) -> OutcomeCodec:
+        names = self.travelling.names
+        kept = [names.index(name) for name in self.task.shape.carried]
+        return OutcomeCodec(self.records, kept, self.task.written.results)
+
+    @cached_property
+    def _named(self) -> Shape:
+        """The shape, with errors that name rows by their values, because they have no place."""
+        shape = self.task.shape
+        given = (shape.given,) if isinstance(shape.given, str) else shape.given
+        return replace(shape, key=shape.key or given)
 
     def rows(self, visit: Visit, items: Sequence[InFlight]) -> list[CalledRow]:
         """Return the records that a visit wants called as arguments of the function."""
-        ...
+        batch = self.records.batch(self.records.decode(item.record for item in items))
+        decoded = FrameRows(self._named).decode(batch)
+        lane, version = visit.lane, visit.terms.version
+        return [
+            CalledRow(
+                row.value, row.batch, row.index, row.name, lane=lane, version=version, item=item
+            )
+            for row, item in zip(decoded, items, strict=True)
+        ]
 
-    def opening(self, attempt: Attempt | None) -> HostOpening:
-        """Return the operator that makes the calls, not yet open."""
-        ...
+    def host(self, name: str) -> "CallHost":
+        """Return the host of this work, on the running loop; its folder has the same name."""
+        return CallHost(self, name)
 
 
 class CallHost:
@@ -81,11 +134,13 @@ class CallHost:
         name: of the host, the same for each host that this one replaces.
     """
 
-    def __init__(self, work: Work, name: str) -> None:
+    def __init__(self, work: CarryWork, name: str) -> None:
         self._work = work
         self._name = name
         self._closing = ExitStack()
-        self._attempt: Attempt | None = self._closing.enter_context(work.attempt(name))
+        self._attempt: Attempt | None = None
+        if (journal := work.task.options.journal) is not None:
+            self._attempt = self._closing.enter_context(journal.attempt(f"host-{name}"))
         self._table = CallTable(self._begin, CalledRow.cancel)
         self._rows: dict[str, dict[Identity, CalledRow]] = {}
         self._feed = _Feed()
@@ -119,7 +174,7 @@ class CallHost:
         return [*self._table.answer(served).items()]
 
     def figures(self) -> Sequence[float]:
-        """Return `asyncwait.backends.spark.carry._packing.FIGURES`."""
+        """Return `asyncwait.backends.spark.carry._records.FIGURES`."""
         told = self.statistics()
         waiting = max(told.waiting_for_permits, default=0)
         counted = told.calls, told.retries, told.failures_handled
@@ -169,7 +224,9 @@ class CallHost:
 
     async def _run(self) -> None:
         try:
-            opening = self._work.opening(self._attempt)
+            task = self._work.task
+            zone = zone_named(task.zone)
+            opening = HostOpening(task.fn, task.shape, zone, task.options, self._attempt)
             async with opening.on(self._feed) as results:
                 self.statistics = results.statistics
                 self.is_open = True
@@ -240,3 +297,44 @@ def broken_text(error: BaseException) -> str:
 
 def _encodable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
+
+
+class Asked(Struct, frozen=True, array_like=True):
+    """A visit; None instead of it ends the host.
+
+    Args:
+        gap: milliseconds since the last visit of its lane; 0 for the first.
+    """
+
+    visit: Visit
+    gap: int = 0
+
+
+class Sign(Struct, frozen=True, array_like=True):
+    """A sign of life.
+
+    Args:
+        still: seconds since the event loop has turned.
+        frames: of the user's functions that block the loop, innermost first; empty if none does.
+    """
+
+    still: float
+    frames: Sequence[str] = ()
+
+
+class Answer(Struct, frozen=True, array_like=True):
+    """The answer of a host.
+
+    Args:
+        broken: the reason why the host can't go on; None if it can.
+        figures: of the host; see `asyncwait.backends.spark.carry._records.FIGURES`.
+    """
+
+    outcomes: Sequence[tuple[Identity, Outcome]] = ()
+    broken: str | None = None
+    figures: Sequence[float] = ()
+
+
+read_question = msgspec.msgpack.Decoder(Asked | None).decode
+read_sign = msgspec.msgpack.Decoder(Sign).decode
+read_answer = msgspec.msgpack.Decoder(Answer).decode

@@ -6,28 +6,30 @@ from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import replace
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import types as sql
 from pyspark.sql.functions import col, lit
 from pyspark.sql.functions import hash as hashed
 from pyspark.sql.functions import max as highest
+from pyspark.sql.streaming import StreamingQueryListener
 
 from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark.carry._carry import Carry
-from asyncwait.backends.spark.carry._packing import (
+from asyncwait.backends.spark.carry._drain import DRAINING
+from asyncwait.backends.spark.carry._host import CarryWork
+from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, digest, in_short
+from asyncwait.backends.spark.carry._records import (
     FIGURES,
     PACKED,
     PARTITIONS,
+    TRIGGER,
     VISITED,
     Packing,
     Unpacking,
     lane_names,
+    zoned,
 )
-from asyncwait.backends.spark.carry._processor import OPT_IN, CarryProcessor, in_short
-from asyncwait.backends.spark.carry._records import zoned
 from asyncwait.backends.spark.carry._restoring import restored
-from asyncwait.backends.spark.carry._triggers import watch_triggers
-from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.frame._columns import arrow_columns, arrow_schema
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
@@ -78,10 +80,12 @@ class CarryPlan(FramePlan):
         visited = packed.groupBy("lane").transformWithState(
             processor, VISITED, "Append", "ProcessingTime", first
         )
-        if self._carry.name:  # Spark refuses two operators of a query whose figures have one name.
-            figures = [highest(f"figures.{name}").alias(name) for name in FIGURES]
-            visited = visited.observe(f"asyncwait {self._carry.name}", *figures)
-        watch_triggers(self.input().sparkSession)
+        # Spark refuses a query with two operators whose figures have one name: they would share a
+        # call host, where each ends the calls of the other.
+        unnamed = f"operator without Carry(name=...): {digest(self.job.operator)[:8]}"
+        figures = [highest(f"figures.{name}").alias(name) for name in FIGURES]
+        visited = visited.observe(f"asyncwait {self._carry.name or unnamed}", *figures)
+        _watch_triggers(self.input().sparkSession)
         out = sql.StructType([_unmarked(field) for field in self.output])
         return mapped(visited, Unpacking(self.job.outcomes), self.name, out)
 
@@ -298,3 +302,40 @@ def _has_map(kind: Any) -> bool:
         case sql.StructType():
             return any(_has_map(field.dataType) for field in kind.fields)
     return False
+
+
+_REFUSED = {"OneTimeTrigger": "once=True", "AvailableNowTrigger": "availableNow=True"}
+"""Names of Spark's triggers that carried streams do not support."""
+
+
+class _Triggers(StreamingQueryListener):  # type: ignore[misc]
+    """A listener that shows tasks the trigger of their query, if carried streams refuse it."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+
+    def onQueryStarted(self, event: Any) -> None:
+        """Set the trigger before the first task begins: Spark waits for this method."""
+        found = self._session._jsparkSession.streams().get(str(event.id))  # noqa: SLF001
+        query = found and found.streamingQuery()
+        name = query and _REFUSED.get(query.trigger().toString())
+        if name and query.resolvedCheckpointRoot() not in DRAINING:
+            query.sparkSessionForStream().conf().set(TRIGGER, name)
+
+    def onQueryProgress(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryIdle(self, event: Any) -> None:
+        """Do nothing."""
+
+    def onQueryTerminated(self, event: Any) -> None:
+        """Do nothing."""
+
+
+def _watch_triggers(session: SparkSession) -> None:
+    """Let the queries of a session refuse triggers that carried streams do not support."""
+    is_remote = not hasattr(session, "_jsparkSession")
+    if not is_remote and not hasattr(session, "_asyncwait_triggers"):
+        listener = _Triggers(session)
+        session.streams.addListener(listener)
+        session._asyncwait_triggers = listener  # noqa: SLF001

@@ -13,12 +13,17 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql import Row as SparkRow
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
-from asyncwait.backends.spark.carry._client import HostClient, end_host
-from asyncwait.backends.spark.carry._folder import HostFolder, NoCallHost
-from asyncwait.backends.spark.carry._packing import TRIGGER, is_first, partitions_here
+from asyncwait.backends.spark.carry._client import HostClient, HostFolder, NoCallHost, end_host
+from asyncwait.backends.spark.carry._host import CarryWork
 from asyncwait.backends.spark.carry._reading import STATE, StateHeld, read_state
-from asyncwait.backends.spark.carry._records import MOST_ROWS, packed_outcomes, set_aside, unpacked
-from asyncwait.backends.spark.carry._work import CarryWork
+from asyncwait.backends.spark.carry._records import (
+    MOST_ROWS,
+    TRIGGER,
+    is_first,
+    partitions_here,
+    set_aside,
+    unpacked,
+)
 from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch
 from asyncwait.spec import AsyncWaitError
@@ -107,15 +112,16 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
             part = [each.result for each in out[start : start + MOST_ROWS]]
-            yield SparkRow(rows=packed_outcomes(part), figures=None)
+            yield SparkRow(rows=ENCODER.encode(part), figures=None)
         figures = tuple(map(float, self._host().figures))
         yield SparkRow(rows=None, figures=figures or None)
 
     def _played(
         self, lane: Lane, state: LaneState, now: int, rows: Any
     ) -> tuple[Sequence[Finished], LaneState]:
+        gap = 0 if state.stamp is None else now - state.stamp
         try:
-            return lane.visit(state, now, rows, self._host().after(state.stamp, now))
+            return lane.visit(state, now, rows, self._host().after(gap))
         except VisitFailed as error:
             return self._failed(lane, state, now, error)
 

@@ -16,13 +16,18 @@ from typing import Any
 from pyspark import cloudpickle
 
 import asyncwait
-from asyncwait.backends.spark.carry._folder import STARTING, HostFolder
-from asyncwait.backends.spark.carry._host import CallHost, broken_text
+from asyncwait.backends.spark.carry._client import STARTING, HostFolder
+from asyncwait.backends.spark.carry._host import (
+    Answer,
+    Asked,
+    CallHost,
+    CarryWork,
+    Sign,
+    broken_text,
+    read_question,
+)
 from asyncwait.backends.spark.carry._records import set_aside
-from asyncwait.backends.spark.carry._wire import Answer, Asked, Sign, read_question
-from asyncwait.backends.spark.carry._work import CarryWork
 from asyncwait.backends.spark.progress._wire import LENGTH, packed
-from asyncwait.spec import AsyncWaitError
 
 _CLOSING = 10.0
 """Seconds for calls and the function's `close` to end."""
@@ -32,45 +37,6 @@ _GAPS = 3
 
 _LONGEST_GAP = 3600.0
 """Longest interval of micro-batches in seconds; a longer one means that the query was down."""
-
-
-_CLASHES = 3
-"""Micro-batches in a row in which two operators visit a lane, after which that is no chance."""
-
-
-class SharedHost(AsyncWaitError):
-    """Two operators of a query visit one host: each would end the calls of the other."""
-
-
-class _Visitors:
-    """Checks whether the visiting lanes belong to one operator."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, Asked] = {}
-        self._clashes: dict[str, set[int]] = {}
-
-    def let_in(self, asked: Asked) -> None:
-        """Check a visit.
-
-        Raises:
-            SharedHost: in each micro-batch its lane is visited from a second place, with other
-                rows. A repeated visit brings the same rows.
-        """
-        lane = asked.visit.lane
-        before, self._last[lane] = self._last.get(lane, asked), asked
-        clashes = self._clashes.setdefault(lane, set())
-        if before.run != asked.run:
-            clashes.clear()
-        elif before.stamp != asked.stamp:
-            if before.stamp not in clashes:
-                clashes.clear()
-        elif before.place != asked.place and before.rows != asked.rows:
-            clashes.add(asked.stamp)
-        if len(clashes) == _CLASHES:
-            raise SharedHost(
-                "two operators of the query have the same columns and function, and share a call "
-                "host, where each ends the calls of the other; give each a name: Carry(name=...)"
-            )
 
 
 class HostServer:
@@ -87,7 +53,6 @@ class HostServer:
         self._gap = 0.0
         self._host = host
         self._visits = 0
-        self._visitors = _Visitors()
         self._over = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._last = self._loop.time()
@@ -97,7 +62,7 @@ class HostServer:
             while True:
                 (length,) = LENGTH.unpack(await reader.readexactly(LENGTH.size))
                 asked = read_question(await reader.readexactly(length))
-                if not isinstance(asked, Asked):
+                if asked is None:
                     self.end()
                     break
                 writer.write(await self._answer_to(asked, reader))
@@ -114,9 +79,8 @@ class HostServer:
         self._visits += 1
         outcomes = None
         try:
-            self._visitors.let_in(asked)
             outcomes = await self._unless_gone(asked, reader)
-            return packed(Answer.of(outcomes, *self._host.figures()))
+            return packed(Answer(outcomes, figures=self._host.figures()))
         except _VisitorGone:
             raise
         except Exception as error:

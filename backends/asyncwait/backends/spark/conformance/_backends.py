@@ -1,20 +1,17 @@
 """The backends: elements, DataFrames and streams; each plays scenarios in as few jobs as it can."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField, StructType
 
-from asyncwait.backends.pool import open_operator
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
-from asyncwait.backends.spark.conformance._paths import RESULT
-from asyncwait.backends.spark.conformance._streams import Stage
-from asyncwait.backends.spark.conformance._task import LegReport
+from asyncwait.backends.spark.conformance._player import RESULT
+from asyncwait.backends.spark.conformance._streams import Stage, stage
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
@@ -22,7 +19,6 @@ from asyncwait.backends.spark.frame._wait import (
     ordered_wait,
     unordered_wait,
 )
-from asyncwait.conformance.harness import in_real_time, play, short
 from asyncwait.spec import Mode
 from asyncwait.spec.scenario import (
     ALL_CAPABILITIES,
@@ -33,9 +29,6 @@ from asyncwait.spec.scenario import (
     Trace,
     next_leg,
 )
-
-MOST = 120
-"""Largest number of short scenarios played on the real clock: examples, and some generated ones."""
 
 LACKS = frozenset(
     {
@@ -52,8 +45,6 @@ LACKS = frozenset(
 """Capabilities that Spark's data path lacks: rows have no times, tasks take no snapshot on demand,
 a cancelled task is killed, and rows are copies, made by another process, whose context variables
 are its own. A lookup keeps results."""
-
-NamedRun: TypeAlias = tuple[str, Scenario, Trace]
 
 
 class SparkBackend:
@@ -72,31 +63,19 @@ class SparkBackend:
         open_legs = {number: LegStart.first(s) for number, s in enumerate(scenarios)}
         given = 0
         while open_legs:
-            reports = self._play(list(open_legs.values()))
+            played = self._play(list(open_legs.values()))
             following = {}
-            for (number, plan), report in zip(open_legs.items(), reports, strict=True):
-                legs[number].append(report.leg)
-                if (after := next_leg(plan, report.leg)) is not None:
+            for (number, plan), leg in zip(open_legs.items(), played, strict=True):
+                legs[number].append(leg)
+                if (after := next_leg(plan, leg)) is not None:
                     following[number] = after
             open_legs = following
             whole = min(open_legs, default=len(scenarios))
             yield from (Trace(tuple(done)) for done in legs[given:whole])
             given = whole
 
-    def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:
-        """Play short scenarios on the real clock: in one job, and late ones in another job."""
-        chosen = short(scenarios, partial(play, open_operator), MOST)
-        names = [*chosen]
-        for number, trace in in_real_time([*chosen.values()], self._play_in_real_time):
-            yield f"{names[number]}, in real time", chosen[names[number]], trace
-
-    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
-        return play_legs(embedded_spark(), legs, **options)
-
-    def _play_in_real_time(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
-        legs = [LegStart.first(scenario) for scenario in scenarios]
-        reports = self._play(legs, real=True)
-        return (Trace((report.leg,)) for report in reports)
+    def _play(self, legs: Sequence[LegStart]) -> Sequence[Leg]:
+        return play_legs(embedded_spark(), legs)
 
 
 _OF_STREAMS = frozenset(
@@ -125,11 +104,11 @@ class FrameBackend(SparkBackend):
 
     capabilities = ALL_CAPABILITIES - LACKS - _OF_STREAMS
 
-    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
+    def _play(self, legs: Sequence[LegStart]) -> Sequence[Leg]:
         session, names = embedded_spark().session, ELEMENT_SCHEMA.names
         frames = [frame_of(session, names), frame_of(session, ["place", *names])]
         works = [_work(leg, frames[leg.config.mode == "key-ordered"]) for leg in legs]
-        return super()._play(legs, works=works, **options)
+        return play_legs(embedded_spark(), legs, works=works)
 
 
 async def _put_in_its_place(_value: str) -> list[tuple[str]]:
@@ -184,17 +163,12 @@ class StreamBackend(FrameBackend):
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`, each leg of them in a query whose call hosts outlive it."""
-        with Stage(embedded_spark().session) as self._stage:
+        with stage(embedded_spark().session) as self._stage:
             yield from super().run(scenarios)
 
-    def further_runs(self, scenarios: Mapping[str, Scenario]) -> Iterator[NamedRun]:  # noqa: ARG002
-        """Play nothing: the clock of a leg is in its host."""
-        return iter(())
-
-    def _play(self, legs: Sequence[LegStart], **options: Any) -> tuple[LegReport, ...]:
-        del options
+    def _play(self, legs: Sequence[LegStart]) -> Sequence[Leg]:
         frame = frame_of(self._stage.session, KEPT, streams=True)
         carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
         plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
         works = [plan.job for plan in plans]
-        return tuple(self._stage.play(legs, works, plans[0].output))
+        return self._stage.play(legs, works, plans[0].output)

@@ -1,31 +1,122 @@
-"""Spark jobs that play legs: one element is one row, one leg is one partition."""
+"""Spark jobs that play legs: one element is one row, one leg is one partition and one task."""
 
+import faulthandler
+import gc
+import pickle
 import tempfile
+import traceback
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 from py4j.protocol import Py4JError
-from pyspark import cloudpickle
+from pyspark import TaskContext, cloudpickle
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from asyncwait.backends.spark._partition import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark
-from asyncwait.backends.spark.conformance._task import (
-    LEG_SECONDS,
-    OUTPUT_SCHEMA,
-    Assignment,
-    LegReport,
-    read_reports,
-    run_task,
-)
+from asyncwait.backends.spark.conformance._player import ElementPath, FramePath, PartitionPlayer
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Element
+from asyncwait.spec import Element, Record
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
+
+LEG_SECONDS = 30.0
+"""Seconds of the real clock for one leg."""
+
+_UNFINISHED = ".part"
+
+OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *ELEMENT_SCHEMA])
+"""The rows of a task: elements, and the number of the partition that they come from."""
+
+
+class Assignment(Struct, frozen=True):
+    """The assignment of all tasks of a job.
+
+    Args:
+        plans: a broadcast of plans as bytes, one for each partition.
+        patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
+        works: a broadcast of the work of `ordered_wait` in each partition; None if rows are
+            elements.
+    """
+
+    plans: Any
+    folder: str
+    patience: float = LEG_SECONDS
+    works: Any = None
+
+
+def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
+    """Play the leg of this partition on `batches`; return its output."""
+    _freeze()
+    context = TaskContext.get()
+    number = context.partitionId()
+    leg: Leg | None = None
+    faulthandler.dump_traceback_later(job.patience, exit=True)
+    try:
+        plan = msgspec.msgpack.decode(job.plans.value[number], type=LegStart)
+        path = ElementPath()
+        if job.works is not None:  # of this job, as the function itself is
+            path = FramePath(pickle.loads(job.works.value[number]))  # noqa: S301 - see above
+        player = PartitionPlayer(plan, path)
+        for batch in player.play(batches):
+            yield _numbered(batch, number)
+        leg = player.leg
+    except Exception:
+        leg = Leg(Ending("error", detail=traceback.format_exc()))
+        exhaust(batches)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    assert leg is not None
+    file_leg(leg, Path(job.folder), f"{number}.{context.taskAttemptId()}")
+
+
+def file_leg(leg: Leg, folder: Path, name: str) -> None:
+    """Write a leg, whole or not at all: the end of its job may kill the worker meanwhile."""
+    (folder / f"{name}{_UNFINISHED}").write_bytes(msgspec.msgpack.encode(leg))
+    (folder / f"{name}{_UNFINISHED}").rename(folder / name)
+
+
+def read_legs(folder: Path) -> dict[int, Leg]:
+    """Return the legs of a job by partition.
+
+    Raises:
+        ValueError: a partition was played more than once.
+    """
+    legs: dict[int, Leg] = {}
+    for file in folder.iterdir():
+        if file.suffix == _UNFINISHED:
+            continue
+        number = int(file.name.partition(".")[0])
+        if number in legs:
+            raise ValueError(f"partition {number} was played by two tasks")
+        legs[number] = msgspec.msgpack.decode(file.read_bytes(), type=Leg)
+    return legs
+
+
+def _numbered(batch: pa.RecordBatch, number: int) -> pa.RecordBatch:
+    numbers = pa.array([number] * batch.num_rows, pa.int32())
+    return pa.RecordBatch.from_arrays([numbers, *batch.columns], schema=OUTPUT_SCHEMA)
+
+
+@cache
+def _freeze() -> None:
+    """Exclude the imported modules from the collection that PySpark's workers make after each task.
+
+    The first array imports pandas: this happens before a leg begins, not during one.
+    """
+    rows = ElementRows()
+    list(rows.decode(rows.encode([Record(0)])))
+    gc.collect()
+    gc.freeze()
+
 
 INPUT_SCHEMA = pa.schema(
     [
@@ -35,7 +126,6 @@ INPUT_SCHEMA = pa.schema(
         *ELEMENT_SCHEMA,
     ]
 )
-_ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _DIED = "Python worker exited unexpectedly"
 
 
@@ -43,23 +133,18 @@ def play_legs(
     spark: EmbeddedSpark,
     plans: Sequence[LegStart],
     *,
-    real: bool = False,
     patience: float = LEG_SECONDS,
     works: Sequence[Enrichment] | None = None,
-) -> tuple[LegReport, ...]:
-    """Play all legs in one job, and return a report of each.
+) -> tuple[Leg, ...]:
+    """Play all legs in one job, and return what was recorded of each.
 
     Args:
         spark: the embedded session.
         plans: of the legs.
-        real: on the real clock.
         patience: seconds of the real clock for one leg.
         works: the work of `ordered_wait` in each partition; None if rows are elements.
     """
     context = spark.session.sparkContext
-    if real:
-        # Each row is a batch, so that input remains to read while calls run.
-        spark.session.conf.set(_ROWS_PER_BATCH, 1)
     error, rows = "", None
     broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
     planned = (
@@ -68,7 +153,7 @@ def play_legs(
     # Where a job fails, its other tasks may go on for a moment.
     side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
     with side_files as folder:
-        job = Assignment(broadcast, folder, real, patience, planned)
+        job = Assignment(broadcast, folder, patience, planned)
         frame = _placed(spark.session, plans)
         try:
             rows = frame.mapInArrow(lambda b: run_task(b, job), ddl(OUTPUT_SCHEMA)).toArrow()
@@ -78,12 +163,11 @@ def play_legs(
             broadcast.destroy()
             if planned is not None:
                 planned.destroy()
-            spark.session.conf.unset(_ROWS_PER_BATCH)
-        reports = read_reports(Path(folder))
+        legs = read_legs(Path(folder))
     if rows is not None:
-        reports = _confirmed(reports, rows)
-    missing = LegReport(Leg(Ending("error", detail=f"the job ended before: {_brief(error)}")), 0)
-    return tuple(reports.get(n, missing) for n in range(len(plans)))
+        legs = _confirmed(legs, rows)
+    missing = Leg(Ending("error", detail=f"the job ended before: {_brief(error)}"))
+    return tuple(legs.get(n, missing) for n in range(len(plans)))
 
 
 def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
@@ -122,21 +206,21 @@ def frame_of(session: SparkSession, names: Sequence[str], *, streams: bool = Fal
     return source.selectExpr(*nulls)
 
 
-def _confirmed(reports: dict[int, LegReport], rows: pa.Table) -> dict[int, LegReport]:
+def _confirmed(legs: dict[int, Leg], rows: pa.Table) -> dict[int, Leg]:
     arrived: dict[int, list[Element]] = defaultdict(list)
     for batch in rows.to_batches():
         numbers = batch.column("scenario").to_pylist()
         for number, element in zip(numbers, ElementRows().decode(batch), strict=True):
             arrived[number].append(element)
-    return {number: _confirm(report, arrived[number]) for number, report in reports.items()}
+    return {number: _confirm(leg, arrived[number]) for number, leg in legs.items()}
 
 
-def _confirm(report: LegReport, arrived: list[Element]) -> LegReport:
-    taken = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
-    if taken == arrived or report.leg.ending.how == "error":
-        return report
+def _confirm(leg: Leg, arrived: list[Element]) -> Leg:
+    taken = [event.element for event in leg.events if isinstance(event, SinkTook)]
+    if taken == arrived or leg.ending.how == "error":
+        return leg
     detail = f"the trace says that {taken} came out, the driver got {arrived}"
-    return replace(report, leg=replace(report.leg, ending=Ending("error", detail=detail)))
+    return replace(leg, ending=Ending("error", detail=detail))
 
 
 def _brief(error: str) -> str:

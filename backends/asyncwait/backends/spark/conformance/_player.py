@@ -1,48 +1,176 @@
-"""Plays one leg on the partition operator, in the worker, and records its events."""
+"""Plays one leg on the partition operator, in the worker, and records its events.
+
+A path converts between rows and elements: the rows of a leg are elements of every kind, or the
+plain rows of a DataFrame.
+"""
 
 import asyncio
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import replace
 
-from asyncwait.backends.spark._partition import (
-    BATCH_SIZE,
-    InMemorySource,
-    Partition,
-    PartitionSource,
-    ThreadedSource,
-)
-from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.backends.spark.conformance._paths import ElementPath
+from asyncwait.backends.spark._partition import BATCH_SIZE, Partition, exhaust, on_elements
+from asyncwait.backends.spark._rows import ElementRows, RowCodec
+from asyncwait.backends.spark.frame._rows import RowRecord
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.conformance.harness import (
     FURTHER_READS,
     Consumer,
-    OutsideRealLoop,
     OutsideVirtualLoop,
     Recorder,
     WatchedSource,
     planned_function,
 )
-from asyncwait.spec import Element
-from asyncwait.spec.scenario import GRID, Closed, EndingKind, Leg, LegStart, SinkStep
+from asyncwait.spec import Element, OperatorError, Record
+from asyncwait.spec.scenario import Closed, EndingKind, Leg, LegStart, SinkStep
+from asyncwait.toolkit import FunctionParts, answers_of, is_collection
+
+
+class ElementPath:
+    """The path of elements: the rows of a leg are elements all the way."""
+
+    def open(
+        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
+    ) -> Partition:
+        opens = on_elements(plan.config, fn, plan.restored)
+        return Partition(batches, opens, ElementRows(), **options)
+
+    def elements(self, batch: pa.RecordBatch) -> list[Element]:
+        """Return the elements that came out in a batch."""
+        return list(ElementRows().decode(batch))
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch
+
+    def with_record(self, error: Exception) -> Exception:
+        """Return an error that names the record of the scenario."""
+        return error
+
+
+RESULT = "result"
+"""The column of the function's result."""
+
+
+class FramePath(ElementPath):
+    """Rows of a DataFrame: the value is the argument of the function, other columns are carried.
+
+    Args:
+        work: the plan of `ordered_wait`, for a function that is replaced here.
+    """
+
+    def __init__(self, work: Enrichment) -> None:
+        self._work = work
+
+    def open(
+        self, batches: Iterator[pa.RecordBatch], plan: LegStart, fn: Any, **options: Any
+    ) -> Partition:
+        assert plan.restored is None
+        return replace(self._work, fn=self.of_rows(fn)).partition(batches, 0, **options)
+
+    def of_rows(self, fn: Any) -> "_OfRows":
+        return (_OfRows if self._work.options.batch is None else _OfBatches)(fn)
+
+    def elements(self, batch: pa.RecordBatch) -> list[Element]:
+        """Return a record for each row: the result, and the carried columns."""
+        results = batch.column(RESULT)
+        index = batch.schema.get_field_index("value")
+        kept = batch.set_column(index, "value", results).drop_columns([RESULT])
+        return list(ElementRows().decode(kept))
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return ElementRows().encode(self.elements(batch))
+
+    def with_record(self, error: Exception) -> Exception:
+        return _with_record(error)
+
+
+def _with_record(error: Exception) -> Exception:
+    if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
+        row = error.record.value
+        timestamp, key = row.cells(("timestamp", "key"))
+        error.record = Record(json.loads(row.value), timestamp, key and json.loads(key))
+    return error
+
+
+class _OfRows:
+    """The planned function, with texts for values and results."""
+
+    def __init__(self, fn: Any) -> None:
+        self._parts = parts = FunctionParts.of(fn)
+        for hook in ("open", "close"):
+            if (part := getattr(parts, hook)) is not None:
+                setattr(self, hook, part)
+        for name in ("timeout", "failure"):
+            if (part := getattr(parts, name)) is not None:
+                setattr(self, name, self._handler(part))
+
+    async def __call__(self, text: Any) -> Any:
+        assert self._parts.call is not None
+        return _as_rows(await self._parts.call(json.loads(text)))
+
+    def _handler(self, part: Any) -> Any:
+        return lambda text, *errors: _as_rows(part(json.loads(text), *map(_with_record, errors)))
+
+
+class _OfBatches(_OfRows):
+    async def __call__(self, text: Any) -> Any:
+        assert self._parts.call is not None
+        values = [json.loads(each) for each in text]
+        answers: Any = await self._parts.call(values)
+        if isinstance(answers, Mapping) and answers.keys() <= _hashable(values):
+            there = zip(text, values, strict=True)
+            return {
+                each: _answer_as_rows(answers[value]) for each, value in there if value in answers
+            }
+        if not isinstance(answers, Mapping) and not is_collection(answers):
+            return answers  # The operator reports its fault.
+        return [*map(_answer_as_rows, answers_of(values, answers))]
+
+
+def _hashable(values: list[Any]) -> set[Any]:
+    """Return the values as a set; an empty one if some can't be hashed."""
+    try:
+        return set(values)
+    except TypeError:
+        return set()
+
+
+def _answer_as_rows(answer: Any) -> Any:
+    return answer if isinstance(answer, BaseException) else _as_rows(answer)
+
+
+def _as_rows(given: Any) -> Any:
+    if not is_collection(given):
+        return given
+    return ((json.dumps(result),) for result in given)
 
 
 class PartitionPlayer:
     """The consumer of one leg: it pulls batches by the scenario's script, then to the end.
 
-    Each row of a batch is an element taken. The consumer gives up, leaves and crashes by cancelling
-    its wait, and by closing the operator's iterator.
+    Each row of a batch is an element taken. The operator runs on a virtual loop in a thread of its
+    own. The consumer gives up, leaves and crashes by cancelling its wait, and by closing the
+    operator's iterator.
     """
 
-    def __init__(self, plan: LegStart, path: ElementPath, *, real: bool) -> None:
+    def __init__(self, plan: LegStart, path: ElementPath) -> None:
         self._plan = plan
         self._path = path
-        self._on_loop = PlayerLoop(plan, real=real)
-        self._consumer = self._on_loop.consumer
-        self._recorder = self._on_loop.recorder
+        self._loop = loop = OutsideVirtualLoop(self._count_left)
+        self._began = loop.time()
+        self._recorder = Recorder(plan.scenario, loop.time, blocker=loop.jump, shares_objects=False)
+        self._consumer = Consumer(plan, self._recorder)
+        self._closing = False
+        self._tasks_left = self._timers_left = 0
+        self._alarms: list[asyncio.TimerHandle] = []
+        self._patience: asyncio.TimerHandle
+        self._answers: set[asyncio.Task[Any]] = set()
         self.leg: Leg | None = None
 
     def play(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -61,28 +189,68 @@ class PartitionPlayer:
             self._close(partition)
         if self._consumer.reads_after:
             self._read_again(partition, left=True)
-        on_loop, threads = self._on_loop, len(set(threading.enumerate()) - before)
+        threads = len(set(threading.enumerate()) - before)
         self.leg = self._consumer.leg(
-            tasks_left=on_loop.tasks_left + threads,
-            timers_left=on_loop.timers_left,
+            tasks_left=self._tasks_left + threads,
+            timers_left=self._timers_left,
             abandoned=partition.statistics().abandoned,
         )
 
     def _open(self, batches: Iterator[pa.RecordBatch]) -> Partition:
-        on_loop, plan = self._on_loop, self._plan
-        fn = planned_function(plan.scenario, on_loop.recorder, on_loop.spawn)
+        fn = planned_function(self._plan.scenario, self._recorder, self._spawn)
         partition = self._path.open(
             batches,
-            plan,
+            self._plan,
             fn,
-            loop_factory=lambda: on_loop.loop,
-            reader=on_loop.read,
+            loop_factory=lambda: self._loop,
+            reader=self._watched,
             # By single elements a script of reads and pauses is followed to the letter.
             batch_size=1 if self._consumer.is_scripted else BATCH_SIZE,
         )
-        on_loop.partition = partition
-        asyncio.run_coroutine_threadsafe(on_loop.set_alarms(), on_loop.loop).result()
+        self._ask(self._set_alarms(partition))
         return partition
+
+    def _watched(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> "_WatchedPartition":
+        source, error = _InMemory(batches, rows), self._consumer.source_error
+        return _WatchedPartition(source, self._plan, self._recorder, error)
+
+    def _spawn(self, answer: Callable[[], Any]) -> None:
+        """Start a coroutine function beside the operator, for answers in callback form."""
+        task = self._loop.create_task(answer())
+        self._answers.add(task)
+        task.add_done_callback(self._answers.discard)
+
+    def _ask(self, coroutine: Any) -> None:
+        """Run a coroutine on the loop; its time passes for the consumer."""
+        asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _set_alarms(self, partition: Partition) -> None:
+        """Set the planned end of the leg, and the bounds that end a hang or a spin.
+
+        An end at 0 has come when this returns: it needs no waiting consumer.
+        """
+        for at in self._plan.scenario.figures_at:
+            self._alarm(at, self._read_figures, partition)
+        self._alarm(self._consumer.limit, self._end, "hung")
+        for at, how in self._consumer.planned_ends:
+            self._alarm(at, self._end, how)
+        self._loop.spin.restart(lambda: self._end("livelock"))
+
+    def _alarm(self, at: int, act: Callable[[Any], None], what: Any) -> None:
+        self._alarms.append(self._loop.call_at(self._began + at / 1000, act, what))
+
+    def _read_figures(self, partition: Partition) -> None:
+        if self._consumer.ending is None:
+            self._recorder.figures_read(partition.statistics())
+
+    def _end(self, how: EndingKind) -> None:
+        self._consumer.end(how)
+        self._withdraw()
+
+    def _withdraw(self) -> None:
+        """Cancel the consumer's wait."""
+        for task in self._loop.awaited:
+            task.cancel()
 
     def _consume(self, partition: Partition) -> Iterator[pa.RecordBatch]:
         for step in self._consumer.steps():
@@ -96,21 +264,17 @@ class PartitionPlayer:
             self._read_again(partition, left=False)
 
     def _pause(self, ms: int) -> None:
-        """Pass the time on the loop's clock, as every step must that takes time."""
-        began = self._recorder.passed()
         try:
-            asyncio.run_coroutine_threadsafe(asyncio.sleep(ms / 1000), self._on_loop.loop).result()
-            self._on_loop.handed_over(began)
+            self._ask(asyncio.sleep(ms / 1000))
         except CancelledError:
             assert self._consumer.ending is not None
 
     def _pull(self, partition: Partition, step: SinkStep) -> pa.RecordBatch | None:
-        on_loop, consumer = self._on_loop, self._consumer
+        consumer, call = self._consumer, self._loop.call_soon_threadsafe
         gives_up = step.does == "give_up"
-        began = self._recorder.passed()
         consumer.waits()
         if gives_up:
-            on_loop.give_up_after(step.n)
+            call(self._set_patience, step.n)
         try:
             batch = next(partition)
         except CancelledError:
@@ -123,22 +287,36 @@ class PartitionPlayer:
                 consumer.took(*self._path.elements(batch))
                 return self._path.rows(batch)
         finally:
-            on_loop.handed_over(began)
             if gives_up:
-                on_loop.go_on()
+                call(self._patience.cancel)
         return None
 
+    def _set_patience(self, ms: int) -> None:
+        self._patience = self._loop.call_later(ms / 1000, self._withdraw)
+
     def _close(self, partition: Partition) -> None:
-        began = self._recorder.passed()
-        self._on_loop.loop.call_soon_threadsafe(self._on_loop.begin_closing)
+        self._loop.call_soon_threadsafe(self._begin_closing)
         try:
             partition.close()
         except Exception as error:
             self._consumer.failed(self._path.with_record(error))
-        self._on_loop.handed_over(began)
         self._recorder.events.append(Closed(self._recorder.now()))
         if self._plan.scenario.figures_at:
             self._recorder.figures_read(partition.statistics())
+
+    def _begin_closing(self) -> None:
+        """Drop the alarms: the leg is over, and only the operator's timers must count."""
+        self._closing = True
+        for alarm in self._alarms:
+            alarm.cancel()
+        self._loop.spin.restart(lambda: None)
+
+    def _count_left(self) -> None:
+        """Count tasks and timers; the last request of a leg comes when the operator is gone."""
+        if self._closing:
+            answers = len(self._answers)  # each has a timer
+            self._tasks_left = max(0, len(asyncio.all_tasks(self._loop)) - answers)
+            self._timers_left = max(0, self._loop.pending_timers() - answers)
 
     def _read_again(self, partition: Partition, *, left: bool) -> None:
         for _ in range(FURTHER_READS):
@@ -151,152 +329,28 @@ class PartitionPlayer:
                 return
 
 
-class PlayerLoop:
-    """The loop of one leg, and its events.
+class _InMemory:
+    """Reads all batches before the first element is requested: reading takes no virtual time."""
 
-    Virtual and real legs differ in two parameters of the operator: the loop, and the reader.
-    """
+    def __init__(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> None:
+        self._elements: deque[Element] = deque()
+        self._error: BaseException = StopAsyncIteration()
+        try:
+            for batch in batches:
+                self._elements.extend(rows.decode(batch))
+        except Exception as error:
+            self._error = error
+        exhaust(batches)
 
-    def __init__(self, plan: LegStart, *, real: bool) -> None:
-        self.loop: OutsideRealLoop | OutsideVirtualLoop
-        if real:
-            self.loop = OutsideRealLoop()
-            clock: dict[str, Any] = {"clock": self.loop.time, "grid": GRID}
-        else:
-            self.loop = virtual = OutsideVirtualLoop(self._count_left)
-            clock = {"clock": virtual.time, "blocker": virtual.jump}
-        self.recorder = Recorder(plan.scenario, **clock, shares_objects=False)
-        self._began = self.loop.time()
-        self.consumer = Consumer(plan, self.recorder)
-        self.partition: Partition | None = None
-        """The operator, once it is open."""
-        self.closing = False
-        self.tasks_left = self.timers_left = 0
-        self._plan = plan
-        self._real = real
-        self._source = ThreadedSource if real else InMemorySource
-        self._alarms: list[asyncio.TimerHandle] = []
-        self._patience: asyncio.TimerHandle
-        self._answers: set[asyncio.Task[Any]] = set()
-        self._measuring: asyncio.Task[None] | None = None  # until the loop is wound up
+    def __aiter__(self) -> "_InMemory":
+        return self
 
-    def read(self, batches: Iterator[pa.RecordBatch], rows: RowCodec) -> PartitionSource:
-        """Return the operator's source: the real one, watched."""
-        source = self._source(batches, rows)
-        error = self.consumer.source_error
-        return _WatchedPartition(source, self._plan, self.recorder, error)
-
-    def spawn(self, answer: Callable[[], Any]) -> None:
-        """Start a coroutine function beside the operator, for answers in callback form."""
-        task = self.loop.create_task(answer())
-        self._answers.add(task)
-        task.add_done_callback(self._answers.discard)
-
-    async def set_alarms(self) -> None:
-        """Set the planned end of the leg, and the bounds that end a hang or a spin.
-
-        An end at 0 has come when this returns: it needs no waiting consumer.
-        """
-        for at in self._plan.scenario.figures_at:
-            self._alarms.append(self.loop.call_at(self._began + at / 1000, self._read_figures))
-        self._alarm(self.consumer.limit, "hung")
-        for at, how in self.consumer.planned_ends:
-            self._alarm(at, how)
-        if isinstance(self.loop, OutsideVirtualLoop):
-            self.loop.spin.restart(lambda: self._end("livelock"))
-        else:
-            self._measuring = self.loop.create_task(self.recorder.measure_lateness())
-
-    def _alarm(self, at: int, how: EndingKind) -> None:
-        self._alarms.append(self.loop.call_at(self._began + at / 1000, self._end, how))
-
-    def _read_figures(self) -> None:
-        assert self.partition is not None
-        if self.consumer.ending is None:
-            self.recorder.figures_read(self.partition.statistics())
-
-    def handed_over(self, since: float) -> None:
-        """Note the time that requests from outside, and their answers, took to and from the loop.
-
-        A stall there must not count as a stall of the operator; called from outside, after the last
-        answer.
-
-        Args:
-            since: planned time of the first request, in ms.
-        """
-        if not isinstance(self.loop, OutsideRealLoop):
-            return
-        spans = [[(at - self._began) * 1000 for at in span] for span in self.loop.spans]
-        asked = [span for span in spans if span[0] >= since]
-        for came, answered in asked:
-            self.recorder.was_due(since, came)
-            self.recorder.passes(came)
-            self.recorder.passes(answered)
-            since = answered
-        if asked:
-            self.recorder.was_due(since)
-
-    def give_up_after(self, ms: int) -> None:
-        """Cancel the consumer's next wait after so many ms; called from outside."""
-        self.loop.call_soon_threadsafe(self._set_patience, ms)
-
-    def _set_patience(self, ms: int) -> None:
-        self._patience = self.loop.call_later(ms / 1000, self._withdraw)
-
-    def go_on(self) -> None:
-        self.loop.call_soon_threadsafe(self._patience.cancel)
-
-    def _end(self, how: EndingKind) -> None:
-        self.consumer.end(how)
-        self._withdraw()
-
-    def _withdraw(self) -> None:
-        loop = self.loop
-        waits = loop.awaited if isinstance(loop, OutsideVirtualLoop) else asyncio.all_tasks(loop)
-        for task in waits:
-            task.cancel()
-
-    def begin_closing(self) -> None:
-        """Drop the alarms: the leg is over, and only the operator's timers must count."""
-        self.closing = True
-        for alarm in self._alarms:
-            alarm.cancel()
-        if isinstance(self.loop, OutsideVirtualLoop):
-            self.loop.spin.restart(lambda: None)
-
-    def _count_left(self) -> None:
-        """Count tasks and timers; the last request of a leg comes when the operator is gone."""
-        if self.closing:
-            assert isinstance(self.loop, OutsideVirtualLoop)
-            answers = len(self._answers)  # each has a timer
-            self.tasks_left = max(0, len(asyncio.all_tasks(self.loop)) - answers)
-            self.timers_left = max(0, self.loop.pending_timers() - answers)
+    async def __anext__(self) -> Element:
+        if self._elements:
+            return self._elements.popleft()
+        raise self._error
 
 
 class _WatchedPartition(WatchedSource):
-    def __init__(
-        self,
-        source: PartitionSource,
-        plan: LegStart,
-        recorder: Recorder,
-        error: BaseException | None,
-    ) -> None:
-        super().__init__(source, plan, recorder, error)
-        self._source = source
-
-    async def __anext__(self) -> Element:
-        """Return the next element; note how long it took, if the plan says it is available."""
-        asked = self._recorder.passed()
-        element = await super().__anext__()
-        if self._recorder.is_on_grid:
-            self._recorder.was_due(asked)
-        return element
-
-    async def aclose(self) -> None:
-        try:
-            await super().aclose()
-        finally:
-            await self._source.aclose()
-
     def join(self) -> None:
-        self._source.join()
+        """Return at once: everything was read at the beginning."""

@@ -7,15 +7,19 @@ only decides the time: so the record counts as emitted then.
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
+from pyspark import cloudpickle
 
-from asyncwait.backends.spark.carry._host import CallHost
+from asyncwait.backends.spark.carry._client import HostFolder, end_host
+from asyncwait.backends.spark.carry._host import CallHost, CarryWork
 from asyncwait.backends.spark.carry._opening import Done
-from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.conformance._paths import FramePath
+from asyncwait.backends.spark.conformance._jobs import file_leg
+from asyncwait.backends.spark.conformance._player import FramePath
 from asyncwait.conformance.harness import Consumer, Recorder, VirtualLoop, planned_function
 from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
@@ -283,3 +287,90 @@ class _WatchedHost(CallHost):
         if done.error is not None and done.row.item is not None:
             self.errors[done.row.item.identity] = done.error
         super()._complete(done)
+
+
+LANES = 1_000_000
+"""Largest number of lanes in a query: the millions of a lane's number identify its query."""
+
+HOSTED = "legs"
+"""The part of the name of a host that otherwise identifies the settings."""
+
+_HOSTS = 2
+"""Hosts of all legs: each plays them in one interpreter."""
+
+
+class LegsWork(Struct, frozen=True, dict=True):
+    """The work of visits and of the call hosts of all legs; it travels.
+
+    Args:
+        folder: of all queries. At most 1 MiB travels to a stateful operator, so the legs are in a
+            file of this folder for each query.
+        lease: seconds that a host goes on without a visit.
+    """
+
+    folder: str
+    lease: float = 60.0
+
+    def legs_of(self, query: int) -> Path:
+        """Return the pickle of a query's legs, each with the plan of the public function."""
+        return Path(self.folder, f"{query}-legs")
+
+    def reports_of(self, query: int) -> Path:
+        return Path(self.folder, f"{query}-reports")
+
+    def host_of(self, lane: int) -> str:
+        return self._hosts[lane % _HOSTS]
+
+    def end_hosts(self) -> None:
+        """End all hosts that were started."""
+        for name in self._hosts:
+            end_host(HostFolder.named(f"{name}-{HOSTED}"))
+
+    @property
+    def _hosts(self) -> list[str]:
+        return [f"{Path(self.folder).name}.{number}" for number in range(_HOSTS)]
+
+    @cached_property
+    def _legs(self) -> dict[int, list[tuple[LegStart, CarryWork]]]:
+        return {}
+
+    def leg(self, lane: str) -> tuple[LegStart, CarryWork]:
+        query, number = divmod(int(lane), LANES)
+        if query not in self._legs:
+            self._legs[query] = cloudpickle.loads(self.legs_of(query).read_bytes())
+        return self._legs[query][number]
+
+    def host(self, name: str) -> "LegsHost":  # noqa: ARG002 - as `CarryWork.host`
+        return LegsHost(self)
+
+
+class LegsHost:
+    """Serves visits of lanes, each by its leg; see `CallHost`."""
+
+    def __init__(self, work: LegsWork) -> None:
+        self._work = work
+        self._legs: dict[str, HostedLeg] = {}
+
+    async def visit(self, visit: Visit) -> Sequence[tuple[Identity, Outcome]]:
+        return [*(await asyncio.to_thread(self._served, visit)).items()]
+
+    def _served(self, visit: Visit) -> dict[Identity, Outcome]:
+        lane = visit.lane
+        if lane not in self._legs:
+            start, work = self._work.leg(lane)
+            self._legs[lane] = HostedLeg(work, start)
+        leg = self._legs[lane]
+        was_over, answer = leg.leg is not None, leg.visit(visit)
+        if leg.leg is not None and not was_over:
+            query, number = divmod(int(lane), LANES)
+            file_leg(leg.leg, self._work.reports_of(query), f"{number}.0")
+        return answer
+
+    is_broken = False
+
+    def figures(self) -> Sequence[float]:
+        """Return none: each leg has an operator of its own."""
+        return ()
+
+    async def aclose(self) -> None:
+        """Do nothing: each leg has an end of its own."""

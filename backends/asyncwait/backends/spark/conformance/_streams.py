@@ -6,14 +6,13 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
-import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
@@ -23,15 +22,26 @@ from pyspark.sql import types as sql
 
 from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.carry._client import HostClient
-from asyncwait.backends.spark.carry._packing import PACKED, PARTITIONS, VISITED, Unpacking
+from asyncwait.backends.spark.carry._host import CarryWork
 from asyncwait.backends.spark.carry._plan import PROVIDER, ROCKSDB
 from asyncwait.backends.spark.carry._processor import CarryProcessor, client
-from asyncwait.backends.spark.carry._records import key_bytes, packed
-from asyncwait.backends.spark.carry._work import CarryWork
-from asyncwait.backends.spark.conformance._paths import FramePath
-from asyncwait.backends.spark.conformance._stream_host import HOSTED, LANES, LegsWork
-from asyncwait.backends.spark.conformance._stream_leg import PlannedRecord, parts_of
-from asyncwait.backends.spark.conformance._task import LegReport, read_reports
+from asyncwait.backends.spark.carry._records import (
+    PACKED,
+    PARTITIONS,
+    VISITED,
+    Unpacking,
+    key_bytes,
+    packed,
+)
+from asyncwait.backends.spark.conformance._jobs import read_legs
+from asyncwait.backends.spark.conformance._player import FramePath
+from asyncwait.backends.spark.conformance._stream_leg import (
+    HOSTED,
+    LANES,
+    LegsWork,
+    PlannedRecord,
+    parts_of,
+)
 from asyncwait.backends.spark.frame._plan import mapped
 from asyncwait.spec import Element, Mode, Record
 from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
@@ -58,7 +68,7 @@ class LegsProcessor(CarryProcessor):
         self._lane = 0
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        self._work = self._all().work(str(key[0]))
+        _, self._work = self._all().leg(str(key[0]))
         super().handleInitialState(key, initialState, timerValues)
 
     def handleInputRows(  # noqa: N802 - Spark's name, as those of its arguments
@@ -68,11 +78,11 @@ class LegsProcessor(CarryProcessor):
         timerValues: Any,  # noqa: N803
     ) -> Iterator[Any]:
         """Visit a lane with new rows, which its work puts in order."""
-        self._work = self._all().work(str(key[0]))
+        _, self._work = self._all().leg(str(key[0]))
         return super().handleInputRows(key, rows, timerValues)
 
     def _visit(self, name: Any, rows: Any, timer_values: Any) -> Iterator[Any]:
-        self._work = self._all().work(str(name))
+        _, self._work = self._all().leg(str(name))
         self._lane = int(name)
         yield from super()._visit(name, rows, timer_values)
 
@@ -92,34 +102,32 @@ class LegsProcessor(CarryProcessor):
         return client(self._all().host_of(self._lane), HOSTED, self._job)
 
 
+@contextmanager
+def stage(session: SparkSession) -> Iterator["Stage"]:
+    """Yield a stage with two call hosts, which end behind it."""
+    with ExitStack() as ends:
+        for name, value in _SETTINGS.items():
+            old = session.conf.get(name, None)
+            put_back = partial(session.conf.set, name, old)
+            ends.callback(partial(session.conf.unset, name) if old is None else put_back)
+            session.conf.set(name, value)
+        folder = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
+        legs = LegsWork(ends.enter_context(folder))
+        ends.callback(legs.end_hosts)
+        yield Stage(session, legs)
+
+
 class Stage:
-    """The session, folder and call hosts with which queries play legs, one after the other."""
+    """The session and call hosts with which queries play legs, one after the other."""
 
-    def __init__(self, session: SparkSession) -> None:
+    def __init__(self, session: SparkSession, legs: LegsWork) -> None:
         self.session = session
-        self._ends = ExitStack()
+        self._legs = legs
         self._queries = count()
-        self._legs: LegsWork
-
-    def __enter__(self) -> Self:
-        with ExitStack() as ends:
-            for name, value in _SETTINGS.items():
-                old = self.session.conf.get(name, None)
-                put_back = partial(self.session.conf.set, name, old)
-                ends.callback(partial(self.session.conf.unset, name) if old is None else put_back)
-                self.session.conf.set(name, value)
-            folder = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
-            self._legs = LegsWork(ends.enter_context(folder))
-            ends.callback(self._legs.end_hosts)
-            self._ends = ends.pop_all()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ends.close()
 
     def play(
         self, starts: Sequence[LegStart], works: Sequence[CarryWork], out: sql.StructType
-    ) -> list[LegReport]:
+    ) -> list[Leg]:
         """Play all legs in one query.
 
         Args:
@@ -129,9 +137,9 @@ class Stage:
         """
         query = _Query(self.session, self._legs, next(self._queries), starts, works)
         query.run(out)
-        reports = query.reports()
-        missing = LegReport(Leg(Ending("error", detail="the query ended before the leg")), 0)
-        return [reports.get(number, missing) for number in range(len(starts))]
+        legs = query.legs()
+        missing = Leg(Ending("error", detail="the query ended before the leg"))
+        return [legs.get(number, missing) for number in range(len(starts))]
 
 
 class _Query:
@@ -152,11 +160,8 @@ class _Query:
         self._reports = legs.reports_of(number)
         for folder in (self._folder, self._folder / "input", self._reports):
             folder.mkdir()
-        encoded = [
-            (msgspec.msgpack.encode(start), cloudpickle.dumps(work))
-            for start, work in zip(starts, works, strict=True)
-        ]
-        legs.legs_of(number).write_bytes(msgspec.msgpack.encode(encoded))
+        planned = [*zip(starts, works, strict=True)]
+        legs.legs_of(number).write_bytes(cloudpickle.dumps(planned))
         self._write(starts)
 
     def _write(self, starts: Sequence[LegStart]) -> None:
@@ -218,7 +223,7 @@ class _Query:
         lanes = None if progress is None else int(progress["stateOperators"][0]["numRowsTotal"])
         return len(self._works) - len([*self._reports.iterdir()]), lanes
 
-    def reports(self) -> dict[int, LegReport]:
+    def legs(self) -> dict[int, Leg]:
         came: dict[int, list[Element]] = defaultdict(list)
         for table in sunk(self._folder / "output"):
             for batch in table.to_batches():
@@ -227,8 +232,8 @@ class _Query:
                     batch.column("scenario").to_pylist(), elements, strict=True
                 ):
                     came[number].append(element)
-        found = read_reports(self._reports)
-        return {number: confirmed(report, came[number]) for number, report in found.items()}
+        found = read_legs(self._reports)
+        return {number: confirmed(leg, came[number]) for number, leg in found.items()}
 
 
 def sunk(folder: Path) -> Iterator[pa.Table]:
@@ -273,16 +278,17 @@ def _table(lanes: Sequence[tuple[int, bytes]]) -> pa.Table:
     return pa.table({"lane": pa.array(numbers, pa.int64()), "rows": pa.array(rows, pa.binary())})
 
 
-def confirmed(report: LegReport, came: list[Element]) -> LegReport:
+def confirmed(leg: Leg, came: list[Element]) -> Leg:
     """Compare the output with the finished records; a failure may hold the last of them back."""
-    elements = [event.element for event in report.leg.events if isinstance(event, SinkTook)]
+    elements = [event.element for event in leg.events if isinstance(event, SinkTook)]
     taken = [each for each in elements if isinstance(each, Record)]
-    mode, whole = report.leg.mode, report.leg.ending.how == "finished"
-    finished, out = _by_order(mode, taken), _by_order(mode, came)
-    if out == (finished if whole else {k: finished.get(k, [])[: len(v)] for k, v in out.items()}):
-        return report
+    finished, out = _by_order(leg.mode, taken), _by_order(leg.mode, came)
+    if leg.ending.how != "finished":
+        finished = {key: finished.get(key, [])[: len(part)] for key, part in out.items()}
+    if out == finished:
+        return leg
     detail = f"the host has finished {taken}, out came {came}"
-    return replace(report, leg=replace(report.leg, ending=Ending("error", detail=detail)))
+    return replace(leg, ending=Ending("error", detail=detail))
 
 
 def _by_order(mode: Mode, elements: Sequence[Element]) -> dict[str, list[Element]]:

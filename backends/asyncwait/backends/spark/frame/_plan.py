@@ -206,15 +206,30 @@ def mapped(df: DataFrame, work: Any, name: str, columns: sql.StructType) -> Data
         df = df.toDF(*(f"_{number}" for number in range(len(work.names))))
     if not df.columns:  # Batches without columns lose their rows.
         df = df.select(lit(0))
-    if not any(isinstance(kind, _ODD) for kind in all_types(df.schema)):
+    if not any(map(_is_odd, df.schema.fields)):
         return df.mapInArrow(run, columns)
-    out = _cast(df, _loose(df.schema, sql.StringType()))
-    return _cast(out.mapInArrow(run, _loose(columns, sql.StringType())), _loose(columns))
+    return _cast(_cast(df, _as_text(df.schema)).mapInArrow(run, _as_text(columns)), columns)
 
 
-def _cast(df: DataFrame, schema: Any) -> DataFrame:
-    columns = [col(quoted(f.name)).cast(f.dataType).alias(f.name) for f in schema.fields]
+def _cast(df: DataFrame, schema: sql.StructType) -> DataFrame:
+    """Cast the odd columns alone: Spark casts no TIME."""
+    columns = []
+    for before, after in zip(df.schema.fields, schema.fields, strict=True):
+        column = col(quoted(after.name))
+        if _is_odd(before) or _is_odd(after):
+            column = column.cast(_loose(after.dataType)).alias(after.name)
+        columns.append(column)
     return df.select(columns)
+
+
+def _as_text(schema: sql.StructType) -> sql.StructType:
+    text = sql.StringType()
+    odd = {f.name: sql.StructField(f.name, _loose(f.dataType, text)) for f in schema if _is_odd(f)}
+    return sql.StructType([odd.get(field.name, field) for field in schema.fields])
+
+
+def _is_odd(field: sql.StructField) -> bool:
+    return any(isinstance(kind, _ODD) for kind in all_types(field.dataType))
 
 
 _ODD = (sql.YearMonthIntervalType, sql.CalendarIntervalType, sql.NullType)

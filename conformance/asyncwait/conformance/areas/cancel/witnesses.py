@@ -8,14 +8,4 @@ CANCEL-1: call 0 was cancelled again
     breaks: 0: waits, takes 0, calls a;
         40: #0 cancelled, misuse cancelled-otherwise call 0 was cancelled again, asks a, out a?
     keeps: 0: waits, takes 0, calls a; 40: #0 cancelled, asks a, out a?
-CANCEL-2: the task of call 0 counts 2 cancellations
-    plan: timeout 40; handled; 0: a; a: never, late gives a?; unshielded
-    breaks: 0: waits, takes 0, calls a; 40: #0 cancelled,
-        misuse task-of-others the task of call 0 counts 2 cancellations, asks a, out a?
-    keeps: 0: waits, takes 0, calls a; 40: #0 cancelled, asks a, out a?
-CANCEL-3: call 0 sees that it has 0.04 s left
-    plan: timeout 40; handled; 0: a; a: never, late gives a?; unshielded
-    breaks: 0: waits, takes 0, calls a, misuse scope-seen call 0 sees that it has 0.04 s left;
-        40: #0 cancelled, asks a, out a?
-    keeps: 0: waits, takes 0, calls a; 40: #0 cancelled, asks a, out a?
 """)

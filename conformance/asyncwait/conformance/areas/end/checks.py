@@ -11,9 +11,7 @@ from asyncwait.spec.scenario import (
     HookRun,
     Misuse,
     SinkGaveUp,
-    SinkIntruded,
     SinkLeft,
-    SinkStep,
     SinkWaits,
     SourceAsked,
     SourceClosed,
@@ -55,7 +53,7 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
 def leaving_cancels_what_runs_and_waits_for_it(leg: LegHistory) -> Iterator[Finding]:
     """Calls that run when the consumer leaves are cancelled, and have ended before it has left."""
     closed = next((seq for seq, _ in leg.seen(Closed)), None)
-    if closed is None or leg.scenario.form == "callback" or leg.is_shielded:
+    if closed is None or leg.scenario.form == "callback":
         return
     for call in leg.started:
         if call.ended is None or call.ended_seq > closed:
@@ -139,13 +137,8 @@ def after_the_end_the_stream_stays_ended(leg: LegHistory) -> Iterator[Finding]:
 
 
 def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
-    """Whether the operator failed before its consumer left, so that a later read may report it.
-
-    A consumer that shields itself goes on waiting, and leaves after the shield. Until then an
-    operator that no scope of the consumer reaches works on.
-    """
-    shielded = leg.is_shielded and leg.events
-    noticed = leg.events[-1].at if shielded else leg.end_at
+    """Whether the operator failed before its consumer left, so that a later read may report it."""
+    noticed = leg.end_at
     wrong = {item.wrong for item in leg.records if item.wrong and item.decided_at <= noticed}
     if any(item.decided_at == NEVER and leg.deadline(item) <= noticed for item in leg.records):
         wrong.add("CallTimedOut")
@@ -156,8 +149,6 @@ def _tells_of_an_untold_failure(leg: LegHistory, seen: str) -> bool:
         wrong.add(_OF_A_SOURCE.get(leg.scenario.source_error, ""))
     if leg.scenario.limits:
         wrong |= {"CallFailed", "BudgetSpent"}  # Records that were not called.
-    if leg.is_shielded and leg.scenario.retry is not None:
-        wrong |= {"CallFailed", "CallTimedOut"}  # Attempts that are over.
     return leg.ending.how == "left" and seen in {f"raised {name}" for name in wrong}
 
 
@@ -220,7 +211,7 @@ def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
 
     Within that instant a call may already have its task.
     """
-    if leg.is_shielded or leg.ending.how == "interrupted":
+    if leg.ending.how == "interrupted":
         return
     over_at = min(leg.left_at, leg.fail_at)
     late = next((call for call in leg.started if call.at > over_at), None)
@@ -234,23 +225,18 @@ def nothing_begins_after_the_end(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-11")
 def leaving_waits_for_clean_up_alone(leg: LegHistory) -> Iterator[Finding]:
     """Between the end of the leg and its close, no more time passes than clean-up takes."""
-    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
-    over = _noticed_at(leg) if leg.ending.how == "interrupted" else leg.end_at
-    if leg.ending.how not in _LEAVING or not over <= closed < NEVER or leg.scenario.shields:
+    closed, over = next((event.at for _, event in leg.seen(Closed)), NEVER), leg.end_at
+    if leg.ending.how not in _LEAVING or not over <= closed < NEVER:
         return
-    yield _waited_for_clean_up(leg, over, closed)
-
-
-def _waited_for_clean_up(leg: LegHistory, over: float, closed: float) -> Finding:
-    """Return None if no more time passed from `over` to `closed` than clean-up takes."""
     ends = [call.ended_at for call in leg.started if over <= call.ended_at < NEVER]
     ready = max([over + _stays(leg), *ends])
     due = ready + leg.scenario.close_takes + leg.scenario.hook_takes
     if closed > due + ROUNDING:
         took, least = closed - over, due - over
         text = f"leaving took {took:g} ms, and nothing had to be cleaned up for longer than"
-        return f"{text} {least:g} ms", over
-    return None
+        yield f"{text} {least:g} ms", over
+    else:
+        yield None
 
 
 def _stays(leg: LegHistory) -> float:
@@ -260,16 +246,8 @@ def _stays(leg: LegHistory) -> float:
     return sum(step.n for step in leg.scenario.sink if step.does == "pause")
 
 
-_LEAVING = {"left", "crashed", "failed", "interrupted"}
+_LEAVING = {"left", "crashed", "failed"}
 """Endings of a leg after which the operator closes at once."""
-
-
-def _noticed_at(leg: LegHistory) -> float:
-    """Return when the operator noticed an error that ends the program; it need not look."""
-    if leg.scenario.form == "coroutine":
-        return leg.over_at
-    asked = [event.at for _, event in leg.seen(SinkWaits) if event.at >= leg.over_at]
-    return min(asked, default=leg.over_at)
 
 
 @leg_check("END-12", needs_times=False)
@@ -292,7 +270,7 @@ def what_open_raises_comes_out_of_opening(leg: LegHistory) -> Iterator[Finding]:
 
 @leg_check("END-13")
 def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Finding]:
-    """If only closing raises, the leg fails with that error; after another error it adds a note."""
+    """If only closing raises, the leg fails with that error."""
     if not _closing_raises(leg) or not leg.seen(Closed) or _body_raised(leg):
         return
     ending = leg.ending
@@ -301,8 +279,6 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
             yield "closing raised, and leaving did not", leg.end_at
     elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
-    elif ending.how == "failed" and _has_not_failed(leg) and ending.unsaid:
-        yield _unsaid(leg), leg.end_at
     elif ending.how == "failed":
         yield None
 
@@ -311,11 +287,6 @@ def _may_be_cancelled(leg: LegHistory) -> bool:
     scenario, (_, closed) = leg.scenario, leg.seen(Closed)[0]
     ends = [scenario.cancel_at, *(crash.at for crash in scenario.crashes)]
     return any(at is not None and at <= closed.at for at in ends)
-
-
-def _unsaid(leg: LegHistory) -> str:
-    out = leg.ending.error if leg.ending.how == "failed" else "the body's error"
-    return f"closing raised {leg.ending.unsaid}, and no note on {out} says so"
 
 
 def _has_not_failed(leg: LegHistory) -> bool:
@@ -336,44 +307,6 @@ def _said(ending: Ending) -> str:
     return f"{ending.how} with {ending.error}" if ending.error else ending.how
 
 
-@leg_check("END-14")
-def there_is_one_consumer(leg: LegHistory) -> Iterator[Finding]:
-    """Each time a second task reads while the consumer waits, that task gets an error."""
-    left = next((number for number, _ in leg.seen(SinkLeft)), len(leg.events))
-    for number, event in leg.seen(SinkIntruded):
-        if number > left or (leg.ending.how == "interrupted" and event.at >= leg.over_at):
-            return  # A later read gets the end.
-        if event.got.startswith("raised "):
-            yield None
-        else:
-            text = "a second task that read while the consumer waited got no error"
-            yield f"{text}: it {event.got}", event.at
-
-
-@leg_check("END-15", needs_times=False)
-def operators_share_nothing(leg: LegHistory) -> Iterator[Finding]:
-    """The other operator on the loop gave its right results; all rules judge this operator."""
-    if leg.scenario.company == "none":
-        return
-    if leg.observed.company:
-        yield leg.observed.company, leg.end_at
-    elif leg.ran_to_its_end:
-        yield None
-
-
-@leg_check("END-16", needs_times=False)
-def a_source_is_read_and_closed_by_one_task(leg: LegHistory) -> Iterator[Finding]:
-    """A source with its own scope fails nothing."""
-    if leg.scenario.source != "scope":
-        return
-    ending = leg.ending
-    if ending.how == "failed" and ending.error in {"RuntimeError", "AssertionError"}:
-        text = f"the source can't be read or closed like this: {ending.error} {ending.detail}"
-        yield text, ending.at
-    elif ending.how in {"finished", "left", "crashed"}:
-        yield None
-
-
 @leg_check("END-17")
 def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Finding]:
     """Only the end of the operator interrupts the read of the source."""
@@ -392,26 +325,16 @@ def _may_be_over_at(leg: LegHistory) -> float:
     return min(leg.may_be_over_at, leg.end_at) if is_stopped else leg.may_be_over_at
 
 
-_RAISES_ON = (SinkStep("raise"),)
-"""Last step of a consumer that lets the error of a read out, or else raises its own."""
-
-
 @leg_check("END-18")
 def what_the_body_raises_comes_out(leg: LegHistory) -> Iterator[Finding]:
-    """An error of the consumer comes out of leaving, with a note on any error of closing."""
+    """An error of the consumer comes out of leaving."""
     ending = leg.ending
-    if ending.how == "failed" and ending.unsaid and not _has_not_failed(leg):
-        yield _unsaid(leg), leg.end_at
-    elif ending.how == "failed" and _closing_raises(leg) and leg.scenario.sink[-1:] == _RAISES_ON:
-        yield None
     if not _body_raised(leg) or not leg.seen(Closed):
         return
     if ending.how == "failed":
         yield f"the body raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "left" and not ending.unchanged:
         yield "the body raised, and nothing came out of leaving", leg.end_at
-    elif ending.unsaid:
-        yield _unsaid(leg), leg.end_at
     elif ending.how == "left":
         yield None
 
@@ -424,20 +347,6 @@ def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Findi
         text = f"refused, with {names} declared; declare what the operator lacks"
         yield f"{text}: {leg.ending.detail}", leg.end_at
     elif leg.seen(SourceAsked):
-        yield None
-
-
-@leg_check("END-22")
-def a_consumer_that_shields_its_read_is_woken(leg: LegHistory) -> Iterator[Finding]:
-    """If a cancellation surrounds a consumer that shields its read, the leg still ends."""
-    if not leg.scenario.shields:
-        return
-    closed = next((event.at for _, event in leg.seen(Closed)), NEVER)
-    if leg.ending.how == "hung" and not _waits_for_ever(leg):
-        yield "the consumer shields its read, and nothing ends that read", leg.end_at
-    elif leg.ending.how == "interrupted" and _noticed_at(leg) <= closed < NEVER:
-        yield _waited_for_clean_up(leg, _noticed_at(leg), closed)
-    elif leg.ending.how in {"left", "crashed"} and closed < NEVER:
         yield None
 
 

@@ -104,12 +104,6 @@ leaving-while-all-clean-up: END-11, END-3
     The call cleans up for 80 ms, closing the source takes 40, and each hook takes 40.
     0: a; 60000: b; a: never with clean_up=80; hooks coroutine; hook_takes 40; close_takes 40;
     cancel_at 120
-program-ends-while-a-shielded-consumer-waits: END-22, FAIL-11
-    A call exits at 40, while the consumer waits in a shielded read that no result will end.
-    0: a; a: 40 raises SystemExit; source_ends_at 400; shields
-program-ends-twice-in-one-instant: END-22
-    At its deadline a call raises KeyboardInterrupt, and its handler exits; the consumer shields.
-    timeout 120; handled; 80: a; a: 120 raises KeyboardInterrupt, late raises SystemExit; shields
 cancelled-while-calls-clean-up: END-3, END-5, END-6, END-20
     The consumer leaves at 80, and is cancelled at 120, while a call cleans up.
     0: a; 60000: b; a: never with clean_up=80; hooks plain; cancel_at 120; sink pause 80, leave
@@ -132,29 +126,6 @@ close-that-raises: END-13
 source-that-raises-on-closing: END-13, END-5
     The stream ends well, and closing its source raises.
     0: a; a: 40 gives a1; close_takes 40; close_error
-second-task-that-reads: END-14
-    While the consumer waits for the first element, another task tries to read, too.
-    0: a b; a: 40 gives a1; b: 80 gives b1; sink intrude, read 1
-another-operator-beside: END-15
-    A second operator of the same kind works on the same loop.
-    capacity 2; timeout 400; handled; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2;
-    company beside
-another-operator-before: END-15
-    The source is the output of a second operator of the same kind.
-    unordered; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks plain;
-    company before
-another-operator-inside: END-15
-    The first call runs a second operator of the same kind to its end.
-    capacity 3; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; company inside
-source-with-a-scope-read-to-its-end: END-16
-    The source is a generator that holds a cancel scope round its yields.
-    capacity 1; 0: a b; 80: c; a: 40 gives a1; source scope
-source-with-a-scope-left-early: END-16, END-5
-    The consumer leaves while the operator waits for the generator, which holds its scope.
-    0: a; 400: b; a: 40 gives a1; source scope; cancel_at 80
-source-with-a-scope-left-while-full: END-16, END-5
-    The consumer leaves while a record waits for room, and the generator is at its yield.
-    capacity 1; 0: a b c; a: never, late none; source scope; cancel_at 80
 source-that-is-no-iterator: END-5, END-17
     The source is an iterable whose iterator is another object.
     0: a; 80: b; source iterable
@@ -179,28 +150,15 @@ the-body-raises: END-18, END-3, END-5
 the-body-raises-and-closing-does: END-18
     The consumer's error comes out, although closing the source raises, too.
     0: a; a: 40 gives a1; close_error; sink read 1, raise
-the-body-raises-and-close-does: END-18
-    The error of `close` becomes a note on the consumer's error.
-    0: a; a: 40 gives a1; hooks plain; hook_error close; sink read 1, raise
 close-behind-a-source-that-raises-on-closing: END-6, END-13
     `close` of the function runs although closing the source raises.
     0: a; a: 40 gives a1; hooks plain; close_error
-a-failure-leaves-and-closing-raises: END-18
-    The consumer lets the error of its read out; the error of closing becomes a note on it.
-    0: a; a: 40 raises; close_error; sink read 1, raise
 all-that-closes-raises: END-13
     Closing the source and closing the function both raise: one error is a note on the other.
     0: a; a: 40 gives a1; hooks plain; hook_error close; close_error
-cancelled-while-a-shielded-consumer-waits: END-22
-    The consumer is cancelled at 40 in a shielded read, while a has no result yet.
-    0: a; a: never with clean_up=40; cancel_at 40; shields
 nothing-happens-for-an-hour: END-23
     The second element comes an hour after the first, with no work in between.
     timeout 400; 0: a; 3600000: b; a b: 40 gives *1
-another-operator-before-in-order: END-15, END-6
-    Two operators form a chain; the hooks of the second run before and after all of its calls.
-    capacity 2; 0: a@0 b@1 c@2 a@3 b@4 c@5; a: 80 gives a1; b: 40 gives b1 b2; hooks coroutine;
-    hook_takes 40; company before
 leaving-with-finished-results: END-7, END-10 in both modes
     The consumer leaves when b and c are finished and d waits for room: nothing more comes.
     capacity 2; 0: a b c d; a b: 40 gives *1; c: gives c1; sink read 1, pause 80, leave

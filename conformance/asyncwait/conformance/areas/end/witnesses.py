@@ -77,20 +77,6 @@ END-13: closing raised, and leaving did not
         40: #0 gives, closes, closed, ends finished again=stop after=stop
     keeps: 0: waits, takes 0, calls a, end;
         40: #0 gives, closes, closed, ends failed PlannedSourceError unchanged
-END-14: a second task that read while the consumer waited got no error: it waits
-    plan: 0: a; a: 40 gives a1; sink intrude
-    breaks: 0: waits, takes 0, calls a, end; 40: #0 gives a1, out a1, intrudes waits, ends finished
-    keeps: 0: waits, takes 0, calls a, end, intrudes raised RuntimeError;
-        40: #0 gives a1, out a1, ends finished
-END-15: another operator on the loop gave 0 records instead of 6
-    plan: 0: a; a: 40 gives; company beside
-    breaks: 0: waits, takes 0, calls a, end;
-        40: #0 gives, ends finished company=another_operator_on_the_loop_gave_0_records_instead_of_6
-    keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, ends finished
-END-16: the source can't be read or closed like this: RuntimeError in another task
-    plan: 0: a; a: 40 gives; source scope
-    breaks: 0: waits, takes 0, calls a, #0 gives, ends failed RuntimeError detail=in_another_task
-    keeps: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed, ends finished
 END-17: the read of the source was interrupted while the operator ran
     plan: 0: a; a: 40 gives a1; source_ends_at 80
     breaks: 0: waits, takes 0, calls a, reads; 40: #0 gives a1, out a1;
@@ -114,10 +100,6 @@ END-21: refused, with ordered, timeouts declared; declare what the operator lack
     plan: timeout 40; 0: a; a: gives
     breaks: 0: closed, ends failed InvalidConfig detail=timeout
     keeps: 0: reads, waits, takes 0, calls a, end, #0 gives, closes, closed, ends finished
-END-22: the consumer shields its read, and nothing ends that read
-    plan: timeout 400; 0: a; a: never; cancel_at 40; shields
-    breaks: 0: waits, takes 0, calls a, end; 40: #0 cancelled; 2600: ends hung
-    keeps: 0: waits, takes 0, calls a, end; 40: #0 cancelled, left, closes, closed, ends left
 END-23: the loop woke 3600 times while nothing happened
     plan: 0: a; a: 40 gives
     breaks: 0: waits, takes 0, calls a, end; 40: #0 gives, closes, closed,
@@ -140,11 +122,6 @@ END-17
     also: END-8
     plan: 0: a; sink leave
     keeps: 0: reads, left, misuse interrupted the read of the source, closes, closed; 80: ends hung
-END-7
-    # The consumer is cancelled at 40, and leaves after its read; the operator may work until then.
-    plan: 0: a; a: 80 raises; cancel_at 40; shields
-    keeps: 0: takes 0, calls a, waits; 40: left, ends left after=raised_CallFailed;
-        80: #0 raises, closes, closed
 END-7: after leaving, a further read raised CallFailed
     also: END-3
     plan: 0: a; a: 80 raises; cancel_at 40

@@ -267,26 +267,6 @@ def _out_while_the_program_ends(leg: LegHistory) -> Output | None:
     return next((output for output in late if not isinstance(output.element, Snapshot)), None)
 
 
-@leg_check("FAIL-12")
-def who_cancels_the_task_of_a_call_ends_that_call_alone(leg: LegHistory) -> Iterator[Finding]:
-    """No other call is cancelled, and the leg comes to its end."""
-    steps = [call.step for call in leg.calls]
-    if leg.scenario.form == "callback" or not any(
-        step.by_others or step.after_end is not None for step in steps
-    ):
-        return
-    over_at = min(leg.may_be_over_at, leg.end_at)
-    hit = next((c for c in leg.calls if c.cancelled_at < min(c.until, over_at)), None)
-    if leg.ending.how in {"hung", "livelock"}:
-        yield f"the task of a call was cancelled, and the leg {leg.ending.how}", leg.end_at
-    elif hit is not None:
-        yield f"call {hit.number} of {hit.value!r} was cancelled in its place", hit.cancelled_at
-    elif leg.ending.how == "failed" and not _is_explained(leg):
-        yield f"the leg failed with {leg.ending.error}, for no other reason", leg.end_at
-    else:
-        yield None
-
-
 def _is_raised_again(leg: LegHistory) -> bool:
     calls = [c for c in leg.calls if c.ended is not None and c.ended.how == "raised"]
     errors = [call.step.error for call in calls]

@@ -37,25 +37,6 @@ other-operators-errors-are-repeated: RETRY-1
     An operator inside the call fails, times out, and can't be opened; the last attempt answers.
     retry max_attempts=4; 0: a;
     a: 40 raises CallFailed, 40 raises CallTimedOut, 40 raises InvalidConfig, gives a1
-task-of-a-call-cancelled-as-it-runs: FAIL-1, FAIL-5, FAIL-12 in both modes
-    Other code cancels the task in which the call of b runs, which is an error of b.
-    0: a b@6; a: never, late none; b: 40 raises CancelledError with by_others
-task-of-a-call-cancelled-and-spared: POLICY-2, FAIL-12
-    Other code cancels the task of a; the failure handler has results, and the stream goes on.
-    failures_handled; 0: a; 80: b; 160: c;
-    a: 40 raises CancelledError with by_others, failed gives a?; b c: 40 gives *1
-task-of-a-call-cancelled-between-two: FAIL-12
-    No call runs when other code cancels the task of a.
-    0: a; 120: b; 400: c; a: 40 gives a1 with after_end=40; b c: 40 gives *1
-task-of-a-call-cancelled-as-another-runs: FAIL-12
-    The call of b has run since 40 when other code cancels the task of a.
-    0: a; 40: b; 400: c; a: 40 gives a1 with after_end=40; b: 120 gives b1; c: 40 gives c1
-task-of-a-call-cancelled-as-another-begins: FAIL-12
-    b is read and called in the instant in which other code cancels the task of a.
-    0: a; 80: b; 400: c; a: 40 gives a1 with after_end=40; b c: 40 gives *1
-task-of-a-call-cancelled-while-none-runs: FAIL-12
-    Other code cancels the task of a when the call of b has ended.
-    0: a; 80: b; 400: c; a: 40 gives a1 with after_end=120; b c: 40 gives *1
 call-raises-before-its-first-await: FAIL-1, FAIL-2, FAIL-9, FAIL-10
     An error in the very first step of a call is the call's error too.
     unordered; 0: a b@6; a: never, late none; b: raises

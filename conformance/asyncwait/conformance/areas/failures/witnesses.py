@@ -87,13 +87,6 @@ FAIL-11: expected KeyboardInterrupt to end the loop, the leg failed CallFailed
     breaks: 0: waits, takes 0, calls a;
         40: #0 raises, closes, ends failed CallFailed record=a cause=KeyboardInterrupt
     keeps: 0: waits, takes 0, calls a; 40: #0 raises, closes, ends interrupted KeyboardInterrupt
-FAIL-12: the leg failed with CallFailed, for no other reason
-    # a ends at 40, and other code cancels the task of its call at 80.
-    plan: 0: a b; a: 40 gives a1 with after_end=40; b: 120 gives b1
-    breaks: 0: waits, takes 0 1, calls a b; 40: #0 gives a1, out a1, waits;
-        80: #1 cancelled, ends failed CallFailed record=b cause=CancelledError
-    keeps: 0: waits, takes 0 1, calls a b, end; 40: #0 gives a1, out a1, waits;
-        120: #1 gives b1, out b1, waits, ends finished
 """)
 
 NEAR_MISSES = near_misses("""

@@ -55,8 +55,6 @@ def each_record_is_called_once(leg: LegHistory) -> Iterator[Finding]:
     """Each call belongs to a record of its own, and at the end each record has a call."""
     extra = set(leg.extra_calls)
     for call in leg.calls:
-        if call in extra and leg.is_shielded and call.at > leg.end_at:
-            continue  # The call may be a repeated one: its consumer has not really left.
         if call in extra:
             yield f"call {call.number} of {call.value!r} belongs to no record", call.at
         else:
