@@ -97,7 +97,7 @@ is the time of an ideal operator. It starts each call in the instant in which it
 and all limits have room, in the order of the source. It reads the limits from their documentation
 and shares no code with the operators. The columns `pool`, `threads` and `reference` give the ratio
 of the optimum to the time of the operator: 1 is best, and {GOAL} is the goal. Above 1 another order
-than that of the source was faster. A `-` marks a job that the operator refuses: threads have no
+than the source's was faster. A `-` marks a job that the operator refuses: threads have no
 cache and no hedges, the reference has no `Adaptive`, and a batch has no limits by key.
 
 {markdown(SUMMARY, summary([*jobs, *both]))}

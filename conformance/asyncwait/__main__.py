@@ -1,4 +1,4 @@
-# ruff: noqa: INP001 - the root of the package is that of the wheel
+# ruff: noqa: INP001 - the wheel has the package's root
 """The command `asyncwait`, also `python -m asyncwait`: one clear error where something is missing.
 
 It lies beside the parts, so that nothing is imported before an interruption is seen to.

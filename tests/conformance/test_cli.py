@@ -1,6 +1,8 @@
 """The command: exit codes, and one clear error for everything that a user can mend."""
 
 import errno
+import json
+import os
 import re
 import signal
 import subprocess
@@ -9,19 +11,24 @@ from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree as ET
 
 import click
 import msgspec
 import pytest
-from outside import Folder, run
+from outside import SOUND, Folder, run
 from remains import linux, wait_until, wait_until_gone
+from reports import LATER, report, verdict
 
 from asyncwait.conformance._commands import _group, _rules, _verify
+from asyncwait.conformance._commands._verify import Board
 from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.harness import play
+from asyncwait.conformance.report import FORMS, read_lines, report_to_lines
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import carry_rules, hedge_rules, mailbox_rules, rules
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
 A = Record("a")
@@ -94,17 +101,17 @@ def test_playing_judges_as_verifying_does(
     assert untold not in done.out + done.err
 
 
-SOUND = msgspec.json.encode(play(open_operator, SCENARIO)).decode()
+TOLD = msgspec.json.encode(play(open_operator, SCENARIO)).decode()
 
 
 @pytest.mark.parametrize(
     ("trace", "code", "out", "err"),
     [
-        (SOUND, 0, "\nself-reported: ", ""),
+        (TOLD, 0, "\nself-reported: ", ""),
         # A trace that a foreign program did not finish is wrong usage, not a wrong operator.
-        (SOUND[:-20], 2, "", "error: "),
+        (TOLD[:-20], 2, "", "error: "),
         # A trace that the plan rules out tells nothing of the operator.
-        (SOUND.replace('"results":["x"]', '"results":["forged"]'), 3, "", 'gave ["forged"]'),
+        (TOLD.replace('"results":["x"]', '"results":["forged"]'), 3, "", 'gave ["forged"]'),
     ],
     ids=["whole", "cut short", "impossible"],
 )
@@ -323,3 +330,165 @@ def test_a_broken_subcommand_is_one_clear_error(
     assert done.stderr.count("\n") == 1
     assert listed.exit_code == 0
     assert "\n  extra     Can't be loaded: " in listed.stdout
+
+
+APART = {**mailbox_rules(), **carry_rules(), **hedge_rules()}
+ALL = [*rules().values(), *APART.values()]
+
+
+def test_a_rule_is_shown_in_any_letters() -> None:
+    assert run("rules", "cap-6").stdout.startswith("CAP-6 ")
+    assert run("rules", "Mbx-4").stdout.startswith("MBX-4 ")
+    assert run("rules", "carry-5").stdout.startswith("CARRY-5 ")
+
+
+def test_the_rules_are_listed() -> None:
+    assert run("rules").stdout.splitlines() == [f"{r.id:8} {r.level:6} {r.title}" for r in ALL]
+    of_backend = run("rules", "--backend", "reference-asyncio").stdout
+    assert "MBX" not in of_backend
+    assert "CARRY" not in of_backend
+
+
+def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
+    outside: Folder,
+) -> None:
+    outside.write(
+        "gate.py",
+        SOUND.replace("(open_operator)", "(open_operator, profiles=['ordered', 'snapshots'])"),
+    )
+
+    lines = outside.here("rules", "--backend", "gate:backend").out.splitlines()
+    mailbox = run("rules", "MBX", "--backend", "pool-asyncio").stdout.splitlines()
+
+    apart = {line.split()[0]: line for line in lines if "not applicable" in line}
+    assert [line for line in lines if line.split()[0] not in apart] == [
+        line for line in run("rules").stdout.splitlines() if line.split()[0] not in {*apart, *APART}
+    ]
+    assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
+    assert "CAP-6" not in apart
+    assert [line.split()[0] for line in mailbox if "(not applicable: " in line] == [
+        *mailbox_rules()
+    ]
+    assert run("rules", "--backend", "nobody").exit_code == 2
+
+
+@pytest.fixture
+def red(tmp_path: Path) -> Path:
+    (tmp_path / "red").write_bytes(
+        report_to_lines(report(verdict("mine", {"ORD-1": "fail"}), verdict("other")))
+    )
+    return tmp_path / "red"
+
+
+@pytest.fixture
+def green(tmp_path: Path) -> Path:
+    (tmp_path / "green").write_bytes(report_to_lines(report(verdict("mine"), created=LATER)))
+    return tmp_path / "green"
+
+
+def test_runs_of_several_files_stand_in_one_table(red: Path, green: Path) -> None:
+    done = run("report", green, red)
+
+    lines = done.stdout.splitlines()
+    assert done.exit_code == 0
+    assert "  ORD-1: fail -> pass" in lines
+    assert [line.split()[:2] for line in lines[-2:]] == [
+        ["mine:", "conformant"],
+        ["other:", "conformant"],
+    ]
+    (row,) = [line for line in lines if "ORD-1  Ordered results" in line]
+    assert [cell.strip() for cell in row.split("│")[2:5]] == ["fail", "pass", "pass"]
+    assert not any("ORD-2" in line for line in lines)
+    assert "ORD-2  A decided head" in run("report", green, "--all").stdout
+
+
+def test_a_report_of_which_nothing_is_left_is_inconclusive(red: Path, green: Path) -> None:
+    red.write_bytes(b"")
+
+    done = run("report", red)
+
+    assert (done.exit_code, done.stdout.split()[:2]) == (3, ["inconclusive:", str(red)])
+    assert run("report", green, red).exit_code == 3
+
+
+@pytest.mark.usefixtures("few_examples")
+def test_a_verification_writes_what_it_found(
+    outside: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outside.write("gate.py", SOUND)
+    arguments = ("verify", "gate:backend", "--count", "1", "--rule", "ORD-1", "--report", "told")
+
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(outside.path / "step"))
+    done = outside.here(*arguments)
+
+    folder = outside.path / "told"
+    assert done.code == 0
+    assert done.out.endswith(f"written into told: {', '.join(FORMS)}\n")
+    assert [run.claim for run in read_lines(folder / "report.jsonl").runs] == [
+        "conformant as to 1 rule"
+    ]
+    root = ET.parse(folder / "junit.xml").getroot()  # noqa: S314 - our own
+    assert root.get("tests") == "2"
+    assert json.loads(folder.joinpath("badge.json").read_text())["color"] == "lightgrey"
+    assert outside.path.joinpath("step").read_text(encoding="utf-8").startswith("# Conformance")
+
+
+def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:
+    (tmp_path / "report.jsonl").write_text("the last one", encoding="utf-8")
+
+    done = run("verify", "reference-asyncio", "--rule", "ORD-99", "--report", tmp_path)
+
+    assert done.exit_code == 2
+    assert (tmp_path / "report.jsonl").read_text(encoding="utf-8") == "the last one"
+
+
+def test_without_a_terminal_nothing_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def verify_to_tell(_backend: Any, _plan: Any, say: Any, *, terms: Any) -> Any:
+        for done in range(9):
+            say("judged", done, 8)
+        say("shrunk", 0, 2)
+        return SimpleNamespace(verdict=verdict("first"))
+
+    monkeypatch.setattr(_verify, "verify_to_tell", verify_to_tell)
+
+    with Board() as board:
+        board.verify(SimpleNamespace(name="first"), None, None)  # type: ignore[arg-type]
+
+    assert capsys.readouterr().err.splitlines() == [
+        *(f"first: {done} of 8 scenarios judged" for done in (0, 2, 4, 6, 8)),
+        "first: shrinking failures, for 8 s at most: of 2 rules",
+    ]
+
+
+READERS = {
+    "vectors": ("vectors", "run", "reference-asyncio", "FILE"),
+    "expected failures": ("verify", "reference-asyncio", "--expected-failures", "FILE"),
+    "report": ("report", "FILE"),
+    "trace": ("play", "--judge", "FILE", "the-last-finishes-first"),
+    "scenario": ("play", "reference-asyncio", "FILE"),
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(4 << 30)
+    return {"pipe": pipe, "device": Path("/dev/zero"), "large": large}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_no_file_is_waited_for_or_fills_the_memory(
+    files: dict[str, Path], reader: str, kind: str
+) -> None:
+    arguments = [each.replace("FILE", str(files[kind])) for each in READERS[reader]]
+
+    done = run(*arguments)
+
+    assert done.exit_code == 2, done.output
+    assert str(files[kind]) in done.stderr
+    assert len(done.stderr.splitlines()) == 1

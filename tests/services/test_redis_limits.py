@@ -160,7 +160,7 @@ ABOUT = "{asyncwait limits model}"
 @pytest.mark.parametrize(
     ("forget", "said"),
     [
-        (lambda client: client.flushall(), "has lost its memory: nobody knows what was spent"),
+        (lambda client: client.flushall(), "has lost its memory: it is unknown what was spent"),
         (lambda client: client.hdel(ABOUT, "total 1"), "no number as total 1"),
     ],
     ids=["all", "total"],

@@ -10,9 +10,8 @@ from typing import Any, Literal, TypeAlias
 import anyio
 from msgspec import Struct
 
-from asyncwait.conformance._checks import Checks
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
-from asyncwait.conformance.judging import Finding
+from asyncwait.conformance.judging import BookChecks, Finding
 from asyncwait.spec.exports import claim_exports
 from asyncwait.toolkit import Hedge, StandIns
 
@@ -199,7 +198,7 @@ class _Player:
         return said
 
 
-HEDGE_CHECKS = check = Checks[HedgeHistory]()
+HEDGE_CHECKS = check = BookChecks[HedgeHistory]()
 """The check of each rule, by its id."""
 
 _ENDS = ("gives", "fails", "ends cancelled")

@@ -12,7 +12,6 @@ So neither mails nor the action starve: a mail that sends itself again runs in t
 
 import threading
 from collections.abc import Callable
-from inspect import isawaitable
 from typing import ClassVar
 
 from anyio.lowlevel import checkpoint
@@ -95,7 +94,7 @@ class MailboxProcessor:
                 self._run_batch(lambda: not self._is_stopped)
             await self._run_while_suspended()
             if not self._is_stopped:
-                await self._run_default_action()
+                self._default_action(self)
 
     async def _run_while_suspended(self) -> None:
         """Run mails, and wait for more, until the default action may run or the loop ends."""
@@ -120,11 +119,6 @@ class MailboxProcessor:
             return await self._mailbox.take(MAIN)
         finally:
             self._is_waiting = False
-
-    async def _run_default_action(self) -> None:
-        pending = self._default_action(self)
-        if isawaitable(pending):
-            await pending
 
     # Steering it
 

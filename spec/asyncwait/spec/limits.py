@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 from msgspec import Struct
 
 from asyncwait.spec._errors import AsyncWaitError, InvalidConfig
-from asyncwait.spec.checks import is_plain_function
+from asyncwait.spec.checks import is_plain_function, require_whole
 from asyncwait.spec.exports import claim_exports
 
 T_co = TypeVar("T_co", covariant=True)
@@ -69,7 +69,7 @@ class Limit(Struct, frozen=True, kw_only=True, weakref=True):
             expected = "given, or else `cost` and `up_to`, not both"
             raise InvalidConfig.of("Limit.calls", self.calls, expected)
         if self.calls is not None:
-            _require_count("Limit.calls", self.calls)
+            require_whole("Limit.calls", self.calls)
         if self.up_to is not None:
             _require_positive("Limit.up_to", self.up_to)
         if (self.cost is None) is (self.calls is None) or not _is_function(self.cost):
@@ -79,11 +79,11 @@ class Limit(Struct, frozen=True, kw_only=True, weakref=True):
         _require_text("Limit.unit", self.unit)
         if self.latency is not None and not (is_finite(self.latency) and self.latency >= 0):
             raise InvalidConfig.of("Limit.latency", self.latency, "seconds >= 0, or None")
-        _require_key("Limit.by", self.by)
+        _require_function("Limit.by", self.by)
         if self.burst is not None and not (is_finite(self.burst) and 0 < self.burst <= self.most):
             expected = f"a number above 0 and up to {self.most:.10g}, or None"
             raise InvalidConfig.of("Limit.burst", self.burst, expected)
-        _require_max_wait("Limit.max_wait", self.max_wait)
+        _require_longest("Limit.max_wait", self.max_wait)
 
     @property
     def most(self) -> float:
@@ -119,11 +119,10 @@ class InFlight(Struct, frozen=True, weakref=True):
     max_wait: float | None = None
 
     def __post_init__(self) -> None:
-        _require_count("InFlight.calls", self.calls)
-        if not _is_function(self.weight):
-            raise InvalidConfig.of("InFlight.weight", self.weight, "a plain function, or None")
-        _require_key("InFlight.by", self.by)
-        _require_max_wait("InFlight.max_wait", self.max_wait)
+        require_whole("InFlight.calls", self.calls)
+        _require_function("InFlight.weight", self.weight)
+        _require_function("InFlight.by", self.by)
+        _require_longest("InFlight.max_wait", self.max_wait)
 
 
 class Adaptive(Struct, frozen=True, weakref=True):
@@ -146,7 +145,7 @@ class Adaptive(Struct, frozen=True, weakref=True):
 
     def __post_init__(self) -> None:
         if self.most is not None:
-            _require_count("Adaptive.most", self.most)
+            require_whole("Adaptive.most", self.most)
 
 
 class Breaker(Struct, frozen=True, kw_only=True, weakref=True):
@@ -174,10 +173,10 @@ class Breaker(Struct, frozen=True, kw_only=True, weakref=True):
     longest: float | None = 600.0
 
     def __post_init__(self) -> None:
-        _require_count("Breaker.failures", self.failures)
+        require_whole("Breaker.failures", self.failures)
         _require_positive("Breaker.over", self.over)
         _require_positive("Breaker.rest", self.rest)
-        _require_max_wait("Breaker.longest", self.longest)
+        _require_longest("Breaker.longest", self.longest)
 
 
 class Budget(Struct, frozen=True, weakref=True):
@@ -340,11 +339,6 @@ def is_finite(value: Any) -> bool:
         return False
 
 
-def _require_count(name: str, value: Any) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidConfig.of(name, value, "a whole number >= 1")
-
-
 def _require_text(name: str, value: Any) -> None:
     if not isinstance(value, str) or not value:
         raise InvalidConfig.of(name, value, "a text that is not empty")
@@ -355,12 +349,12 @@ def _require_positive(name: str, value: Any) -> None:
         raise InvalidConfig.of(name, value, "a number > 0")
 
 
-def _require_key(name: str, by: Any) -> None:
-    if not _is_function(by):
-        raise InvalidConfig.of(name, by, "a plain function of a value, or None")
+def _require_function(name: str, function: Any) -> None:
+    if not _is_function(function):
+        raise InvalidConfig.of(name, function, "a plain function of a value, or None")
 
 
-def _require_max_wait(name: str, seconds: Any) -> None:
+def _require_longest(name: str, seconds: Any) -> None:
     if seconds is not None and not (is_finite(seconds) and seconds > 0):
         raise InvalidConfig.of(name, seconds, "seconds > 0, or None")
 

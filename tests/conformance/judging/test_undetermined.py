@@ -52,12 +52,5 @@ def test_checks_that_need_times_abstain_where_the_loop_was_blocked(text: str) ->
     assert judging(text) == {"what"}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "timeout 80; 0: a b; a b: 80 gives *1; cancel_at 80",
-        "cache ttl=400; 0: a; a: 40 gives a1 with blocks=40",
-    ],
-)
-def test_all_checks_abstain_where_decisions_are_open(text: str) -> None:
-    assert judging(text) == set()
+def test_all_checks_abstain_where_decisions_are_open() -> None:
+    assert judging("cache ttl=400; 0: a; a: 40 gives a1 with blocks=40") == set()

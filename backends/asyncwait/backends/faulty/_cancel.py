@@ -46,7 +46,7 @@ class CancelsOnce(Attempt):
     async def invoke(self) -> Outcome:
         with anyio.CancelScope() as scope:
             return await _ShieldedOnceCancelled(super().invoke(), scope)
-        raise AssertionError("nobody cancels this scope")
+        raise AssertionError("no code cancels this scope")
 
 
 class _ShieldedOnceCancelled:

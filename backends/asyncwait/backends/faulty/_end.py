@@ -90,7 +90,7 @@ class LeavesWithoutWaiting(StreamTask):
 
 
 @breaks(
-    "END-3", behind="TIME-9", why="nobody looks any more at calls that run on at their deadline"
+    "END-3", behind="TIME-9", why="calls that run on at their deadline are not watched any more"
 )
 class CancelsOnceItIsLeft(StreamTask):
     """Reports a failure to its consumer at once, and lets calls run until the consumer leaves."""

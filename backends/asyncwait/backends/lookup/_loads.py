@@ -252,6 +252,6 @@ def _clashes(key: Any, others: set[Any]) -> bool:
 
 
 def _as_failure(error: BaseException) -> Exception:
-    failure = RuntimeError(f"get_many() raised {type(error).__name__}, and nobody cancelled it")
+    failure = RuntimeError(f"get_many() raised {type(error).__name__}, and no code cancelled it")
     failure.__cause__ = error
     return failure

@@ -214,7 +214,7 @@ class _AtRedis:
     def _reply(self, said: dict[str, Any], asked: Sequence[int]) -> Reply:
         if "foreign" in said:
             raise LedgerLost(
-                f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: nobody knows what "
+                f"{self} holds {said['foreign']} at its key {self._keys[0]!r}: it is unknown what "
                 "was called; give the limits another name, or delete that key"
             )
         if "missing" in said and not self._generation:
@@ -238,8 +238,8 @@ class _AtRedis:
         if self._has_budget and self._generation not in ("", said.get("generation")):
             # In each exchange: no call may have waited when the loss was first seen.
             raise LedgerLost(
-                f"{self} has lost its memory: nobody knows what was spent; go on with what is left "
-                "as a new Budget"
+                f"{self} has lost its memory: it is unknown what was spent; go on with what is "
+                "left as a new Budget"
             )
         if self._generation != said["generation"]:
             self._generation, self._ahead = said["generation"], -inf

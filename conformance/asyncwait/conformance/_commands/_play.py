@@ -97,7 +97,7 @@ def show_run(
     for line in (f"{case.id}: {first}", *others, *draw(case.scenario, run, shown), *besides(run)):
         say(line, out)
     if run.self_reported:
-        say("self-reported: these are the words of whoever wrote the trace", out)
+        say("self-reported: the program that wrote the trace is not watched", out)
     called = (case.id, *(each.name for each in EXAMPLES if each.scenario == case.planned))
     said = sort_out(dict(judged.violations()), expected_failures, called)
     words: list[Word] = []
@@ -351,7 +351,7 @@ def play_command(
     input, or the JSON of a scenario itself. A file may hold a list of scenarios; they are played
     one after the other.
 
-    An id is known if it is that of an example, or if the scenario has failed in a verification in
+    An id is known if an example has it, or if the scenario has failed in a verification in
     the present folder, which keeps the last ones in .asyncwait. From a log of another machine copy
     the whole command, with the JSON.
 

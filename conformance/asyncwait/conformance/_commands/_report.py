@@ -68,7 +68,7 @@ def report_command(files: tuple[Path, ...], folder: Path | None, every: bool) ->
     Of several runs of a backend the newest decides: the verdict, the badge and the row of Markdown
     are about that one.
 
-    Exit code: that of the worst verdict, of each backend's newest run: 0 conformant (expected
+    Exit code: by the worst verdict, of each backend's newest run: 0 conformant (expected
     failures included), 1 not conformant, 2 wrong usage, 3 inconclusive.
     """
     with usage_errors():
@@ -103,7 +103,7 @@ def _print_verdicts(report: Report, out: Console) -> None:
         say(f"inconclusive: {report.doubt}", out, style=STYLES["inconclusive"])
     for run in report.newest:
         if (count := count_of(report, run.name)) > 1:
-            newest = f"the newest of {count:,} runs decides, that of {run.header.created}"
+            newest = f"the newest of {count:,} runs decides, from {run.header.created}"
             say(f"{name_of(run.name)}: {newest}", out)
         say(run.line, out, style=STYLES[run.word])
 

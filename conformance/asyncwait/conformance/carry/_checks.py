@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from asyncwait.conformance._checks import Checks
 from asyncwait.conformance.carry._history import (
     Answered,
     Began,
@@ -21,10 +20,10 @@ from asyncwait.conformance.carry._history import (
     Left,
     Sunk,
 )
-from asyncwait.conformance.judging import Finding
+from asyncwait.conformance.judging import BookChecks, Finding
 from asyncwait.spec.carry import Failed, Finished, Identity, InFlight, Outcome, Visit
 
-CARRY_CHECKS = check = Checks[History]()
+CARRY_CHECKS = check = BookChecks[History]()
 """The check of each rule, by its id."""
 
 
@@ -73,7 +72,7 @@ def results_are_of_the_record(history: History) -> Iterator[Finding]:
                 each.identity,
                 records.get(each.identity),
             )
-            text = f"{lane}: the result of {each.identity} is that of {call and call.item.identity}"
+            text = f"{lane}: {each.identity} has the result of {call and call.item.identity}"
             yield None if own else (text, at)
 
 

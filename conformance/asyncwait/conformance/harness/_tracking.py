@@ -164,7 +164,7 @@ class Tracker:
         """Return the value of a call, and the number of its record if it is known."""
         if self._copies and isinstance(value, _Token):
             if value.is_changed or not value.is_copy:
-                what = "somebody has changed" if value.is_changed else "was read"
+                what = "has changed" if value.is_changed else "was read"
                 self._misused(by, f"{value!r} is given as what {what}")
             value.is_changed = True
             return value.value, value.number
@@ -220,7 +220,7 @@ class Tracker:
         token = element.value
         if self._copies and isinstance(token, _Token):
             if token.is_changed:
-                self._misused("spoiled", f"a snapshot holds {token!r}, which somebody has changed")
+                self._misused("spoiled", f"a snapshot holds {token!r}, which has changed")
             return Record(token.value, element.timestamp, element.key)
         value = self._returned(element.value, self._inputs, "a snapshot holds")
         return Record(value, element.timestamp, element.key)

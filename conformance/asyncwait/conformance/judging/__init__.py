@@ -13,6 +13,8 @@ from asyncwait.conformance.judging._figures import (
 )
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._judge import (
+    BookChecks,
+    BookJudged,
     Check,
     Checks,
     Finding,
@@ -60,6 +62,8 @@ __all__ = [
     "NEVER",
     "ROUNDING",
     "TURN",
+    "BookChecks",
+    "BookJudged",
     "Bounds",
     "Call",
     "Check",

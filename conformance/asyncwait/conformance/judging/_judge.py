@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, repeat
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, force_setattr
@@ -191,7 +191,7 @@ def causes_of(item: Item, failure: str, cause: str) -> set[str]:
     """
     if cause:
         return {cause}
-    if failure == "CallTimedOut":  # After a failed attempt its error may be the cause.
+    if failure == "CallTimedOut":  # After a failed attempt, any cause may stand.
         is_first = len(item.attempts) == 1 and item.attempts[0].ended_at >= item.decided_at
         return {"", "TimeoutError"} if is_first else set()
     if failure != "CallFailed" or item.last is None:
@@ -383,3 +383,48 @@ def _judgement(check: Check, history: History) -> Judgement:
 
 def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
+
+
+H = TypeVar("H")
+Look: TypeAlias = Callable[[H], Iterator[Finding]]
+
+
+class BookJudged(Judged, frozen=True):
+    """Judgement of one history by every rule of a book."""
+
+    @property
+    def broken(self) -> dict[str, Violation]:
+        """The first violation of each broken rule, the earliest first."""
+        return dict(sorted(self.violations(), key=lambda each: each[1].at))
+
+
+class BookChecks(dict[str, Look[H]]):
+    """The check of each rule of a book beside the operator's, by its id.
+
+    Each check reads a history of its own kind, and yields a finding for each spot: None, or the
+    text of a violation with the number of its event. (Checks of operators give a time instead.)
+    """
+
+    def __call__(self, rule: str) -> Callable[[Look[H]], Look[H]]:
+        """Register a function of a history as the check of a rule."""
+
+        def add(look: Look[H]) -> Look[H]:
+            assert rule not in self, f"{rule} has a check already"
+            self[rule] = look
+            return look
+
+        return add
+
+    def judge(self, history: H) -> BookJudged:
+        """Judge a history by every rule, in the order of their numbers."""
+        rules = sorted(self, key=lambda rule: int(rule.partition("-")[2]))
+        return BookJudged({rule: _judgement_by(self[rule], history) for rule in rules})
+
+
+def _judgement_by(look: Look[H], history: H) -> Judgement:
+    try:
+        found = list(look(history))
+    except Exception as error:  # A check that breaks must not count as a pass.
+        return Judgement(error=f"its check failed: {_described(error)}")
+    broken = tuple(Violation(*finding) for finding in found if finding is not None)
+    return Judgement(len(found), broken)

@@ -3,7 +3,7 @@
 An operator need not have a mailbox; this suite is for mailboxes of users and of the reference.
 """
 
-from asyncwait.conformance._checks import BookJudged
+from asyncwait.conformance.judging import BookJudged
 from asyncwait.conformance.mailbox import _ends, _loop, _mails
 from asyncwait.conformance.mailbox._examples import MAILBOX_EXAMPLES
 from asyncwait.conformance.mailbox._history import MailboxHistory, check

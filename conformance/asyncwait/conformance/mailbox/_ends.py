@@ -16,29 +16,19 @@ from asyncwait.conformance.mailbox._history import (
 from asyncwait.spec.mailbox.program import OWNER
 
 
-def _tells(history: MailboxHistory, asked: Execution, what: str) -> Finding | str:
-    """Judge an answer about waiting mail; a text if the trace leaves the right answer open."""
-    value = asked.seen.value
-    inside = history.inside(asked.begin)
-    if inside:
-        text = f"{what} was denied; {inside[0].name} waits"
-        return None if value is True else (text, asked.end)
-    if history.maybe_inside(asked) or history.steered(asked.begin):
-        return "unknown"
-    return None if value is False else (f"{what} was claimed; nothing waits", asked.end)
-
-
 @check("MBX-29")
 def mail_is_told(history: MailboxHistory) -> Iterator[Finding]:
     """`has_mail` is true while any mail waits, seen or unseen, and else false."""
-    yield from _answers_about_mail(history, "has_mail")
-
-
-def _answers_about_mail(history: MailboxHistory, asks: str) -> Iterator[Finding]:
-    for asked in history.of(asks):
-        found = _tells(history, asked, "that there is mail")
-        if asked.by == OWNER and asked.is_well and not isinstance(found, str):
-            yield found
+    for asked in history.of("has_mail"):
+        if asked.by != OWNER or not asked.is_well:
+            continue
+        value, inside = asked.seen.value, history.inside(asked.begin)
+        if inside:
+            text = f"that there is mail was denied; {inside[0].name} waits"
+            yield None if value is True else (text, asked.end)
+        elif not history.maybe_inside(asked) and not history.steered(asked.begin):
+            text = "that there is mail was claimed; nothing waits"
+            yield None if value is False else (text, asked.end)
 
 
 @check("MBX-31")

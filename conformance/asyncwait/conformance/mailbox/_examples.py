@@ -1,9 +1,8 @@
 """The examples of the mailbox, rule by rule; `_notation` describes their form."""
 
-from asyncwait.conformance.mailbox._notation import MailboxExample, examples, program
+from asyncwait.conformance.mailbox._notation import examples
 
-MAILBOX_EXAMPLES: tuple[MailboxExample, ...] = (
-    *examples("""
+MAILBOX_EXAMPLES = examples("""
 # Sending and taking
 a-mail-that-is-taken-is-gone: MBX-1, MBX-2
     A mail that was taken is not there for the next taker, nor in the end.
@@ -239,22 +238,6 @@ too-late-to-steer: MBX-56
 too-late-to-steer-what-is-quiesced: MBX-56
     The same while it is quiesced.
     steps: suspend_action quiesce a.suspend b.all_actions_completed c.resume#0
-"""),
-    MailboxExample(
-        "busy-beside-a-neighbour",
-        ("MBX-60",),
-        "The loop always has something to do, and another task goes on all the same.",
-        program(
-            "execute:m run", *(f"execute:n{number}" for number in range(24)), has_neighbour=True
-        ),
-    ),
-    *examples("""
-an-action-that-is-awaited: MBX-51, MBX-50
-    A coroutine function is a default action, too.
-    steps: run a.execute:m a.resume#0
-    action: suspend_action
-    action: execute:n
-    the default action is a coroutine function
 nothing-happens: MBX-62
     Who waits for a mail, and a loop without input, take no time of the processor.
     steps: run a.execute:m a.suspend take
@@ -273,10 +256,4 @@ an-action-that-raises: MBX-64, MBX-2
     steps: execute:m run run
     action: execute:n fail
     action: execute:o
-an-awaited-action-that-raises: MBX-64
-    So does the error of a coroutine function.
-    steps: run run
-    action: suspend_action resume#0 fail
-    the default action is a coroutine function
-"""),
-)
+""")

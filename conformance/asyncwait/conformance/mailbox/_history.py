@@ -11,7 +11,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from asyncwait.conformance._checks import Checks
+from asyncwait.conformance.judging import BookChecks
 from asyncwait.spec.mailbox import MAIN
 from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Seen, Step, Value
 
@@ -105,11 +105,6 @@ class Letter(Struct, eq=False):
         """Whether it surely waited then."""
         return self.sent.is_well and self.sent.end < moment < self.gone
 
-    def is_seen_by(self, priority: int, *, with_deferred: bool = False) -> bool:
-        """Whether a taker of `priority` sees it."""
-        can_wait = self.post.deferrable and not with_deferred
-        return (MAIN if can_wait else self.post.priority) >= priority
-
 
 class MailboxHistory:
     """The executions, letters and runs of one trace."""
@@ -124,7 +119,6 @@ class MailboxHistory:
         self.failed: list[int] = []  # moments at which it raised
         self.waits: list[tuple[int, Execution]] = []
         self.stirs: list[tuple[int, Execution, Value]] = []  # with the number of turns
-        self.turns: list[int] = []
         self._read()
 
     def _read(self) -> None:
@@ -149,7 +143,9 @@ class MailboxHistory:
                     execution = numbered[event.of]
                     execution.end, execution.seen = at, event
                     stack.remove(execution)
-                    self._note_end(execution)
+                    for name in event.mails if execution.does in GIVES_BACK else ():
+                        if name in self.letters:
+                            self.letters[name].given_back.append(execution)
                 case "run":
                     run = Run(
                         event.mail,
@@ -173,15 +169,7 @@ class MailboxHistory:
                     self.waits.append((at, numbered[event.of]))
                 case "stirs":
                     self.stirs.append((at, numbered[event.of], event.value))
-                case "turn":
-                    self.turns.append(at)
             busy[event.by] = at
-
-    def _note_end(self, execution: Execution) -> None:
-        if execution.does in {"close", "drain"}:
-            for name in execution.seen.mails:
-                if name in self.letters:
-                    self.letters[name].given_back.append(execution)
 
     def of(self, *verbs: str) -> Iterator[Execution]:
         """Yield the executions of these steps that are over."""
@@ -251,18 +239,13 @@ class MailboxHistory:
         )
 
 
-def sight_of(execution: Execution) -> tuple[int, bool]:
-    """Return the priority of a taking step, and whether it also sees deferred mails."""
-    if execution.does in TAKES:
-        return execution.step.priority, execution.step.with_deferred
-    return MAIN, False
-
-
 def sees(execution: Execution, letter: Letter) -> bool:
-    """Whether a taking step sees a letter."""
-    priority, with_deferred = sight_of(execution)
-    return letter.is_seen_by(priority, with_deferred=with_deferred)
+    """Whether a taking step sees a letter; a step without a priority of its own sees all."""
+    step, post = execution.step, letter.post
+    if execution.does not in TAKES:
+        return True
+    return (MAIN if post.deferrable and not step.with_deferred else post.priority) >= step.priority
 
 
-check = Checks[MailboxHistory]()
+check = BookChecks[MailboxHistory]()
 """The check of each rule, by its id; `_mails`, `_ends` and `_loop` add theirs."""

@@ -16,9 +16,6 @@ from asyncwait.conformance.mailbox._history import (
 )
 from asyncwait.spec.mailbox.program import ANYBODYS, OWNER, WAITING
 
-FEW_ROUNDS = 4
-"""Rounds after which a neighbour must have had its turn."""
-
 _COMPLETES = "all_actions_completed"
 
 
@@ -244,19 +241,6 @@ def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Findi
             yield (
                 (f"{steered} raised {error!r}; the mailbox is over", steered.end) if error else None
             )
-
-
-@check("MBX-60")
-def neighbours_get_their_turn(history: MailboxHistory) -> Iterator[Finding]:
-    """Other tasks of the thread go on while the loop always has mails to run."""
-    for loop in _loops(history):
-        actions = _actions(history, loop)
-        if not history.turns or len(actions) < FEW_ROUNDS:
-            continue
-        fair = any(loop.begin < at < actions[-1] for at in history.turns)
-        yield (
-            None if fair else (f"{len(actions)} rounds, and no other task had a turn", actions[-1])
-        )
 
 
 _NEEDS_OPEN = frozenset({"execute", "submit", "try_take_from_batch", "run"}) | TAKES

@@ -37,18 +37,14 @@ _STEP = re.compile(
     r"(?:@(?P<priority>-?\d+))?(?:#(?P<number>\d+))?(?P<at_once>&)?"
 )
 _FLAGS = {"^": "urgent", "~": "deferrable", "!": "raises"}
-_OPTIONS = {
-    "the default action is a coroutine function": "is_awaited",
-    "another task asks for its turn meanwhile": "has_neighbour",
-}
 _SENDS = {"execute", "submit", "storm"}
 _TAKERS = {"try_take", "take", "run_one", "try_run_one"}
 
 
-def program(text: str, *action: str, **options: Any) -> Program:
+def program(text: str, *action: str) -> Program:
     """Return the program of the steps in `text`."""
     runs = tuple(tuple(_steps(iter(run.split()))) for run in action)
-    return Program(tuple(_steps(iter(text.split()))), runs, **options)
+    return Program(tuple(_steps(iter(text.split()))), runs)
 
 
 def program_of(lines: Iterable[str]) -> Program:
@@ -58,16 +54,13 @@ def program_of(lines: Iterable[str]) -> Program:
         ValueError: a line is no part of a program, or a word is no step.
     """
     steps: list[str] = []
-    options: dict[str, Any] = {}
     for line in lines:
         head, _, words = line.partition(":")
         if head in {"steps", "action"}:
             steps.append(words)
-        elif line in _OPTIONS:
-            options[_OPTIONS[line]] = True
         else:
             raise ValueError(f"{line!r} says nothing of a program; see the notation")
-    return program(*steps, **options)
+    return program(*steps)
 
 
 def examples(text: str) -> tuple[MailboxExample, ...]:
@@ -127,7 +120,6 @@ def notation_of(program: Program) -> tuple[str, ...]:
     """Return `program` in the notation of examples: its steps, then a line for each action."""
     lines = [f"steps:   {_joined(program.steps)}"]
     lines.extend(f"action:  {_joined(run)}" for run in program.action)
-    lines.extend(line for line, option in _OPTIONS.items() if getattr(program, option))
     return tuple(line.rstrip() for line in lines)
 
 
@@ -192,7 +184,5 @@ def _said(event: Seen, steps: dict[int, Step]) -> str:
             return f"{does} waits, and takes {event.value} turns"
         case "action" | "acted":
             return f"{event.kind} (the default action, {event.of}){raised}"
-        case "turn":
-            return "another task has its turn"
         case _:
             return f"{event.kind} {event.mail}{raised}"

@@ -6,20 +6,18 @@ After each step the director sleeps on a virtual clock: it wakes when no other t
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from functools import partial
 from queue import Empty, SimpleQueue
 
 import anyio
-import anyio.abc
 from anyio.lowlevel import checkpoint
 from msgspec.structs import replace
 
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.mailbox._steps import Gave, Recorder, Runaway, Steps, said
-from asyncwait.spec.mailbox import Controller, OpenProcessor
+from asyncwait.spec.mailbox import OpenProcessor
 from asyncwait.spec.mailbox.program import (
     OWNER,
     SENDERS,
@@ -34,9 +32,6 @@ from asyncwait.toolkit import running_loop
 
 ENDS_WITHIN = 20.0
 """Seconds that a sender may take: it never waits for the owner, but perhaps for a processor."""
-
-TURNS = 8
-"""Turns of a neighbour on the loop."""
 
 PASSING = (10, 1_000, 100_000)
 """Seconds of the virtual clock that pass while the owner waits and has nothing to do."""
@@ -106,23 +101,18 @@ class _Player:
         scope.cancel()
 
     async def _direct(self) -> None:
-        action = self._act if self._program.is_awaited else self._steps.act
-        self._steps.processor = self._open_processor(running_loop(), action)
+        self._steps.processor = self._open_processor(running_loop(), self._steps.act)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._own)
             for step in self._program.steps:
-                await self._do(step, tasks)
+                await self._do(step)
             self._todo.clear()
             if self._waiting:
-                await self._do(Step("cancel_wait"), tasks)
-            await self._do(Step("close"), tasks)
+                await self._do(Step("cancel_wait"))
+            await self._do(Step("close"))
             tasks.cancel_scope.cancel()
 
-    async def _act(self, controller: Controller) -> None:
-        await checkpoint()
-        self._steps.act(controller)
-
-    async def _do(self, step: Step, tasks: anyio.abc.TaskGroup) -> None:
+    async def _do(self, step: Step) -> None:
         if step.does == "cancel_wait":
             for _ in range(step.number):
                 await checkpoint()
@@ -134,8 +124,6 @@ class _Player:
             self._todo.append(step)
             if self._wanted is not None:
                 self._wanted.set()
-            if step.does == "run" and self._program.has_neighbour:
-                tasks.start_soon(self._live_beside)
         elif step.by in self._hands:
             self._have_done(step)
         else:
@@ -197,12 +185,6 @@ class _Player:
             await processor.run()
         return None, ()
 
-    async def _live_beside(self) -> None:
-        for _ in range(TURNS):
-            await checkpoint()
-            with self._acting("a"):
-                self._recorder.note("turn")
-
     # The others
 
     def _do_at_once(self, step: Step) -> None:
@@ -212,14 +194,9 @@ class _Player:
             self._steps.perform(step)
 
     def _do_as(self, step: Step) -> None:
-        with self._acting(step.by):
-            self._do_at_once(step)
-
-    @contextmanager
-    def _acting(self, name: str) -> Generator[None]:
-        self._recorder.acting = name
+        self._recorder.acting = step.by
         try:
-            yield
+            self._do_at_once(step)
         finally:
             self._recorder.acting = OWNER
 

@@ -77,8 +77,7 @@ class _Drawing:
             steps.insert(0, f"{self._sender()}{self._one(_STEERS)}")
         action = [self._acts() for _ in range(rng.randint(0, 3))]
         steps.insert(rng.randint(0, len(steps)), "run")
-        options = {"has_neighbour": self._chance(0.1), "is_awaited": self._chance(0.2)}
-        return program(" ".join(steps), *action, **options)
+        return program(" ".join(steps), *action)
 
     def _step(self) -> str:
         match self._rng.choices(list(_SHARES), list(_SHARES.values()))[0]:

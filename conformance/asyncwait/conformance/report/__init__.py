@@ -26,9 +26,6 @@ from asyncwait.conformance.report._model import (
 from asyncwait.conformance.report._of_verdicts import header_of, report_of
 from asyncwait.conformance.report._terminal import (
     STYLES,
-    area_cell,
-    area_table,
-    backend_table,
     entry_lines,
     failure_lines,
     print_report,
@@ -70,9 +67,6 @@ __all__ = [
     "RunHeader",
     "add_step_summary",
     "also_lines",
-    "area_cell",
-    "area_table",
-    "backend_table",
     "besides",
     "besides_lines",
     "change_lines",

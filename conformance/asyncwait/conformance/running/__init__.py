@@ -20,7 +20,6 @@ from asyncwait.conformance.running._backend import (
     Backend,
     Lacking,
     Lacks,
-    PlaysFurther,
     StreamBackend,
     adapted,
     importing_the_suite,
@@ -38,7 +37,6 @@ from asyncwait.conformance.running._names import (
 )
 from asyncwait.conformance.running._plain import (
     OF_ELEMENTS,
-    PlainBackend,
     gives_one,
     plain_backend,
     plain_opener,
@@ -68,9 +66,7 @@ __all__ = [
     "Lacking",
     "Lacks",
     "Listed",
-    "PlainBackend",
     "Play",
-    "PlaysFurther",
     "Served",
     "StreamBackend",
     "UnknownBackend",

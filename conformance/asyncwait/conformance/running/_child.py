@@ -91,7 +91,7 @@ LIST = "--list"
 """Argument in place of a backend's name: list the known names."""
 
 BREAKPOINT = (
-    "breakpoint() was reached in a child process, where nobody can type; "
+    "breakpoint() was reached in a child process, which has no terminal; "
     "play the scenario with asyncwait play --here, in the process of the command"
 )
 

@@ -1,17 +1,13 @@
 """Timelines: a lane for each record, as data and as a picture."""
 
-from asyncwait.conformance.timeline._chart import Lane
 from asyncwait.conformance.timeline._lay_out import lay_out
 from asyncwait.conformance.timeline._svg import PATTERNS, STYLE, draw_svg, svg_of
 from asyncwait.conformance.timeline._text import (
     HEAD,
     MARK,
     draw,
-    ending_of,
     event_line,
     figures,
-    how_ended,
-    in_batch,
     show,
     values,
 )
@@ -22,14 +18,10 @@ __all__ = [
     "MARK",
     "PATTERNS",
     "STYLE",
-    "Lane",
     "draw",
     "draw_svg",
-    "ending_of",
     "event_line",
     "figures",
-    "how_ended",
-    "in_batch",
     "lay_out",
     "show",
     "svg_of",

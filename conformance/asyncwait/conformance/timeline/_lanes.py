@@ -270,7 +270,7 @@ def _source(leg: Leg, row: int) -> DraftLane:
                 taken = point
             case SourceAsked():
                 if taken is not None and event.at > taken.at:
-                    lane.span("unread", taken, point, "nobody reads the source: back-pressure")
+                    lane.span("unread", taken, point, "the source is not read: back-pressure")
                 taken = None
             case SourceEnded():
                 taken = None
@@ -282,7 +282,7 @@ def _source(leg: Leg, row: int) -> DraftLane:
                 pass
     asked = leg.history.seen(SourceAsked)
     if taken is not None and asked and leg.history.end_at > taken.at:
-        lane.span("unread", taken, None, "nobody reads the source: back-pressure")
+        lane.span("unread", taken, None, "the source is not read: back-pressure")
     return lane
 
 

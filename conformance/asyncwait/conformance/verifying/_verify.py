@@ -112,9 +112,11 @@ def verify_to_tell(
     chosen("expected_failures", tuple(backend.expected_failures))
     rules = chosen("rule", plan.rules)
     settled = settle(terms or Terms(), backend, rules)
-    checks = {rule: CHECKS[rule] for rule in rules_for(backend.capabilities)}
-    counted = [rule for rule in rules if rule in checks]
-    tally = Tally(checks, counted, settled.expected_failures)
+    applicable = rules_for(backend.capabilities)
+    counted = [rule for rule in rules if rule in applicable]
+    # Other rules matter where a violation may follow from an expected failure.
+    judging = applicable if settled.expected_failures or not plan.rules else counted
+    tally = Tally({rule: CHECKS[rule] for rule in judging}, counted, settled.expected_failures)
     cases = Cases(plan, backend.capabilities, [rules[rule] for rule in counted])
     ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
     stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())

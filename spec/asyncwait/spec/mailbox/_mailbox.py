@@ -7,7 +7,7 @@ owner's thread may call the other methods.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from enum import Enum
@@ -214,8 +214,8 @@ class Controller(Protocol):
         ...
 
 
-DefaultAction: TypeAlias = Callable[[Controller], Awaitable[object] | None]
-"""Work of a loop between the mails: a plain or a coroutine function."""
+DefaultAction: TypeAlias = Callable[[Controller], object]
+"""Work of a loop between the mails; it never waits."""
 
 
 class Processor(Controller, Protocol):

@@ -115,8 +115,6 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     Args:
         steps: the steps.
         action: steps of each run of the default action, which then completes the loop.
-        is_awaited: whether the default action is a coroutine function.
-        has_neighbour: whether another task wants to run while the loop of the mailbox runs.
 
     Raises:
         InvalidConfig: a sender is unknown, two mails have one name, a step waits where no step may,
@@ -125,8 +123,6 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
 
     steps: tuple[Step, ...] = ()
     action: tuple[tuple[Step, ...], ...] = ()
-    is_awaited: bool = False
-    has_neighbour: bool = False
 
     def __post_init__(self) -> None:
         steps, of_actions = self.all_steps, [step for run in self.action for step in run]
@@ -191,13 +187,11 @@ class MailboxPlan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields
             raise InvalidConfig(f"the program needs threads, and {self.stage} has none")
 
 
-EventKind: TypeAlias = Literal[
-    "begin", "end", "run", "ran", "action", "acted", "waits", "stirs", "turn"
-]
+EventKind: TypeAlias = Literal["begin", "end", "run", "ran", "action", "acted", "waits", "stirs"]
 """Kinds of events: a step, a mail or the default action began or ended.
 
 "waits": the step waits, and no other task can run. "stirs": the loop took turns although the step
-only waited. "turn": another task of the loop ran.
+only waited.
 """
 
 Value: TypeAlias = bool | int | str | None

@@ -175,7 +175,7 @@ def vectors_from_json(data: bytes) -> VectorFile:
     breaks = "the vectors break their schema"
     written: _Written = decoded(data, _Written, breaks, "the vectors are not JSON")
     if written.format != FORMAT:
-        raise InvalidConfig.of("format", written.format, f"{FORMAT}, the one that is read here")
+        raise InvalidConfig.of("format", written.format, f"{FORMAT}, the format of this version")
     read: VectorFile = decoded(data, VectorFile, breaks, "the vectors are not JSON")
     return read
 

@@ -111,8 +111,8 @@ class SpendingFile:
 
     def _lost(self, what: str) -> LedgerLost:
         return LedgerLost(
-            f"the file of a budget, {self._place}, {what}: nobody knows what was spent; go on with "
-            "what is left as a new Budget"
+            f"the file of a budget, {self._place}, {what}: it is unknown what was spent; go on "
+            "with what is left as a new Budget"
         )
 
     def _write(self, line: bytes) -> None:

@@ -3,11 +3,9 @@
 A cached result refers to no row: it would keep the input batch of the row in memory.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from threading import Lock
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -23,8 +21,7 @@ MOST = 8
 
 K = TypeVar("K")
 
-_caches: OrderedDict[bytes, Any] = OrderedDict()
-_lock = Lock()
+_caches: dict[bytes, Any] = {}
 
 
 @contextmanager
@@ -33,16 +30,14 @@ def lent(identity: bytes, make: Callable[[], K]) -> Generator[K]:
 
     A Spark worker runs one task after the other; two tasks at a time share no cache.
     """
-    with _lock:
-        found = _caches.pop(identity, None)
+    found = _caches.pop(identity, None)
     cache: K = make() if found is None else found
     try:
         yield cache
     finally:
-        with _lock:
-            _caches[identity] = cache
-            while len(_caches) > MOST:
-                _caches.popitem(last=False)
+        _caches[identity] = cache
+        for oldest in [*_caches][:-MOST]:
+            del _caches[oldest]
 
 
 class Sharing(Struct):
