@@ -269,6 +269,28 @@ async def test_what_closing_the_source_raises_is_a_note_on_the_error_before_it(
     assert before == "close" or caught.value is error
 
 
+async def test_a_second_reader_is_refused_although_an_element_is_ready(
+    open_operator: OpenOperator,
+) -> None:
+    taken: list[Element] = []
+
+    async with (
+        open_operator(OperatorConfig(), Sleeper(), Source("a9")) as results,
+        anyio.create_task_group() as group,
+    ):
+
+        async def read() -> None:
+            taken.append(await anext(results))
+
+        group.start_soon(read)
+        await anyio.sleep(1)
+        results.request_snapshot(7)  # type: ignore[attr-defined]
+        with pytest.raises(RuntimeError, match=r"^another task "):
+            await anext(results)
+
+    assert [type(element).__name__ for element in taken] == ["Snapshot"]
+
+
 class Watched(Sleeper):
     """A function that keeps the task of each call, and its time limit and cancellations."""
 
