@@ -171,7 +171,7 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
     table.trouble = CancelledError()
 
     async with open_table(table) as opened:
-        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and nobody"):
+        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and no code"):
             await opened.get("a")
 
 
@@ -287,6 +287,17 @@ async def test_a_request_that_was_cancelled_has_its_place_until_it_has_ended() -
         assert await outcome(opened, "b") == (3.5, ["b"])
 
     assert table.log[1:4] == [(0, ["a"]), "cancelled", (2.5, ["b"])]
+
+
+async def test_an_attempt_that_was_late_begins_another_request() -> None:
+    table = Hangs(times=1)
+    retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=2)
+
+    async with open_table(table, retry=retry) as opened:
+        found = await come_in_turn(opened, 0.75, "aa")
+
+    assert found == [(3.5, ["a"])] * 2
+    assert table.asked == [(0, ["a"]), (2.5, ["a"])]
 
 
 async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:

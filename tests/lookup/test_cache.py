@@ -48,6 +48,34 @@ async def test_rows_are_good_from_the_moment_of_asking() -> None:
     assert table.asked == [(0, ["a"]), (10, ["a"])]
 
 
+async def test_there_are_never_more_keys_than_may_be() -> None:
+    table = Scripted()
+
+    async with open_table(table, cache=Cache(2, ttl=60)) as opened:
+        await opened.get_many(["a", "b"])
+        await opened.get("a")
+        await opened.get_many(["c", "a"])
+        assert [opened.peek(key) for key in "abc"] == [("a",), None, ("c",)]
+        figures = opened.statistics()
+        assert (figures.keys, figures.evictions) == (2, 1)
+        assert await opened.get_many(["d", "e", "f"]) == [("d",), ("e",), ("f",)]
+        assert (opened.statistics().keys, opened.statistics().evictions) == (2, 4)
+
+
+async def test_misses_are_kept_only_if_that_is_said() -> None:
+    table = Scripted(a=None)
+
+    async with open_table(table, cache=Cache(9, ttl=60, missing_ttl=10)) as opened:
+        await opened.get("a")
+        assert opened.peek("a") == ()
+        assert opened.statistics().misses == 2
+        await anyio.sleep(9)
+        assert opened.peek("a") is None
+    async with open_table(table, cache=Cache(9, ttl=60)) as opened:
+        await opened.get("a")
+        assert opened.peek("a") is None
+
+
 async def test_a_hit_late_in_the_life_of_its_rows_has_them_read_again() -> None:
     table = Scripted()
 

@@ -140,6 +140,16 @@ async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
     assert error.__notes__ == ["Closing the operator raised, too: OSError('close')"]
 
 
+async def test_what_closing_raises_hides_no_reading() -> None:
+    table = Stuck()
+    table.trouble = LookupError("gone")
+
+    with pytest.raises(LookupError) as caught:
+        async with open_table(table, cache=Full()):
+            pass
+    assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
+
+
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> None:
     with pytest.raises(OSError, match="close"):
@@ -274,6 +284,16 @@ async def test_leaving_ends_a_reading(after: float) -> None:
 
     assert seconds_now() == after
     assert table.log[-2:] == ["read", "close"]
+
+
+async def test_a_copy_that_was_left_answers_no_more() -> None:
+    async with open_table(Readable(a=["x"]), cache=Full()) as opened:
+        assert opened.peek("a") == ("x",)
+
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        opened.peek("a")
+    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
+        await opened.get_many(["a"])
 
 
 async def test_what_can_not_be_is_refused() -> None:

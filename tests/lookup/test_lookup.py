@@ -202,6 +202,24 @@ async def test_a_failure_names_its_key_and_stays() -> None:
     assert table.log[-1] == "close"
 
 
+async def test_a_failure_is_repeated_while_others_go_on() -> None:
+    table = Scripted(b=OSError("down"))
+
+    async def source() -> AsyncIterator[str]:
+        yield "a"
+        yield "b"
+        await anyio.sleep(3.5)
+        del table.rows["b"]
+        yield "c"
+
+    retry = Retry(max_attempts=9, initial=1, multiplier=1)
+    async with lookup(source(), table, retry=retry) as results:
+        found = await read(results)
+
+    assert [(when, value) for when, value, _ in found] == [(5, "a"), (5, "b"), (5, "c")]
+    assert table.asked == [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])]
+
+
 async def test_a_deadline_is_told_by_its_key() -> None:
     table = Scripted()
     table.takes = 9
@@ -318,6 +336,20 @@ async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
     ]
     assert seen[1][2] is error
     assert (figures.rows, figures.failures_handled, figures.null_keys) == (4, 4, 1)
+
+
+async def test_old_rows_come_before_what_handles_failures() -> None:
+    table = Scripted()
+    cache = Cache(9, ttl=1, stale_if_error=60)
+
+    def change() -> None:
+        table.trouble = OSError("down")
+
+    source = Values("a", 3.0, change, "a", "b")
+    async with lookup(source, table, cache=cache, on_error=lambda *_: ["other"]) as results:
+        found = [(value, list(rows)) async for value, rows in results]
+
+    assert found == [("a", ["a"]), ("a", ["a"]), ("b", ["other"])]
 
 
 @pytest.mark.parametrize(

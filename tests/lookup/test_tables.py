@@ -98,7 +98,7 @@ async def test_many_keys_are_one_statement(users: Path) -> None:
         (1.0, "id", "expected a key, of int and str alone; got 1.0"),
         (True, "id", "expected a key, of int and str alone; got True"),
         ("a\0", "code", "text ends where it holds NUL: 'a"),
-        (4, "code", "the table holds '4' for this key"),
+        (4, "code", "column 'code' holds text; got 4"),
         (b"a", "code", "expected a key, of int and str alone; got b'a'"),
         ("b", ["code", "id"], "expected a tuple of 2 parts, of int and str alone; got 'b'"),
         (1, "size", "the table holds 1.0 for this key"),

@@ -210,6 +210,10 @@ _KINDS = frozenset({int, str})
 """Types of keys; values of other types are equal to other keys in SQLite than in Python."""
 
 
+_TEXT = re.compile("^(?!.*INT).*(CHAR|CLOB|TEXT)", re.IGNORECASE)
+"""Types of columns to which SQLite gives the affinity of text."""
+
+
 class SqliteTable:
     """A table in a file of SQLite, which is opened for reading.
 
@@ -262,6 +266,8 @@ class SqliteTable:
             f"CROSS JOIN {_quoted(table)} AS t ON {same}"
         )
         self._connections = Connections(self._connect, 1)
+        self._texts: frozenset[str] = frozenset()
+        """Names of the columns that contain text, and never ints."""
 
     def _connect(self) -> sqlite3.Connection:
         address = f"file:{quote(str(self._path.absolute()))}?mode=ro"
@@ -276,6 +282,7 @@ class SqliteTable:
         self._connections.open()
         try:
             await self._read([])
+            self._texts = frozenset(await self._connections.run(self._read_texts))
         except sqlite3.Error as error:
             raise InvalidConfig(
                 f"the table {shown(self._table)} of {shown(str(self._path))} can't be read: {error}"
@@ -305,6 +312,10 @@ class SqliteTable:
                 answers[key].append(tuple(row[parts:]))
         return answers
 
+    def _read_texts(self, connection: sqlite3.Connection) -> list[str]:
+        columns = fetch(connection, "SELECT name, type FROM pragma_table_info(?)", [self._table])
+        return [name.lower() for name, kind in columns if _TEXT.search(kind)]
+
     async def _read(self, keys: list[Any]) -> list[Any]:
         parameters = [json.dumps(keys)]
         return await self._connections.run(
@@ -324,6 +335,9 @@ class SqliteTable:
         if len(parts) != len(self._keys) or not _KINDS.issuperset(map(type, parts)):
             what = f"a tuple of {len(self._keys)} parts" if self._is_tuple else "a key"
             return TypeError(f"expected {what}, of int and str alone; got {shown(key)}")
+        for name, part in zip(self._keys, parts, strict=True):
+            if type(part) is int and name.lower() in self._texts:
+                return TypeError(f"column {shown(name)} holds text; got {shown(key)}")
         if any(isinstance(part, str) and "\0" in part for part in parts):
             return ValueError(f"in the JSON of SQLite text ends where it holds NUL: {shown(key)}")
         return None
