@@ -27,11 +27,14 @@ from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import (
     CallFailed,
     OperatorConfig,
+    OperatorError,
     Record,
     Retry,
     RetryAfter,
     Watermark,
 )
+
+LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
 
 def test_an_error_may_tell_its_cost() -> None:
@@ -160,6 +163,68 @@ def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> No
     budget = Budget(6, "USD", cost=lambda _: 1)
     assert run(ask, range(1), limits=[budget], on_error="skip") == []
     assert [note.endswith("the estimate is charged") for note in error.__notes__] == [True]
+
+
+@LOOPS
+@pytest.mark.parametrize("inputs", [[*"ab"], [*"abc"]], ids=["nothing-waits", "a-record-waits"])
+def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
+    inputs: str, loop: str
+) -> None:
+    told: list[tuple[float, Any]] = []
+    began: list[float] = []
+
+    async def ask(value: str) -> str:
+        began.append(anyio.current_time())
+        await anyio.sleep(2 if value == "b" else 1)
+        raise ConnectionError("refused")
+
+    def dead(value: str, error: OperatorError) -> str:
+        told.append((anyio.current_time() - began[0], error.__cause__))
+        return value.upper()
+
+    options: dict[str, Any] = {"limits": [Budget(2, then="stop")], "on_error": dead}
+    assert run(ask, inputs, loop, retry=Retry(initial=60), **options) == ["A", "B"]
+    assert [at for at, _ in told] == pytest.approx([2, 2])
+    assert {type(cause) for _, cause in told} == {BudgetSpent}
+    assert {type(cause.__cause__) for _, cause in told} == {ConnectionError}
+
+
+def test_a_budget_that_another_operator_spends_reports_a_record_that_backs_off() -> None:
+    budget = Budget(2, then="stop")
+
+    async def ask(value: str) -> str:
+        await anyio.sleep(1)
+        if value == "a":
+            raise ConnectionError("refused")
+        return value
+
+    async def read(value: str, after: float) -> None:
+        await anyio.sleep(after)
+        options: dict[str, Any] = {"limits": [budget], "retry": Retry(initial=60)}
+        async with pool.ordered_wait([value], ask, on_error="skip", **options) as results:
+            async for _ in results:
+                pass
+
+    async def main(_: object) -> float:
+        began = anyio.current_time()
+        await asyncio.gather(read("a", 0), read("b", 5))
+        return anyio.current_time() - began
+
+    assert run_virtual(main) == pytest.approx(6)
+
+
+def test_a_record_backs_off_while_a_refund_may_pay_for_its_next_call() -> None:
+    failing = {"a"}
+
+    async def ask(value: str) -> Cost[str]:
+        if value in failing:
+            failing.discard(value)
+            raise ConnectionError("refused")
+        await anyio.sleep(1)
+        return Cost(value, 1)
+
+    budget = Budget(12, "USD", cost=lambda value: 2 if value == "a" else 10, then="stop")
+    assert run(ask, [*"ab"], limits=[budget], retry=Retry(initial=3)) == ["a", "b"]
 
 
 def test_calls_that_wait_for_abandoned_calls_alone_are_named() -> None:

@@ -246,8 +246,6 @@ class StandIns(Generic[A, B]):
         InvalidConfig: a function is not a coroutine function, or `hedge` is not a Hedge.
     """
 
-    makes_several = True
-    """Whether a call makes several calls, each with a permit of its own."""
     race_class = Race
     times_class = Times
 

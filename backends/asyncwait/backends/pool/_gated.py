@@ -18,7 +18,7 @@ from asyncwait.spec.limits import (
     LedgerLost,
     NotCalled,
 )
-from asyncwait.toolkit import Gate, Hand, Permit, arrive, call_failed, part_of
+from asyncwait.toolkit import Gate, Hand, Permit, StandIns, arrive, call_failed
 
 _END_ALL = (LedgerLost, BreakerOpen)
 """Refusals that no single record has caused."""
@@ -43,7 +43,9 @@ class Limited:
         self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
         self.begins_later: bool = getattr(fn, "begins_later", False)
         """Whether the function starts its calls for the limits, in a thread."""
-        self._makes_several: bool = part_of(fn, "makes_several", False)
+        self._makes_several = getattr(fn, "makes_several", False) or isinstance(
+            getattr(fn, "call", fn), StandIns
+        )
         """Whether the function makes several calls, and each call has its own permit."""
         self.is_simple = self.is_free is _never and not self._makes_several
         """Whether each call needs its permit, and no other."""
@@ -56,6 +58,8 @@ class Limited:
         """Whether records are being decided because a budget is spent."""
         self.about: Callable[[], Collection[Entry]] = tuple
         """Returns the records whose calls are about to begin."""
+        self.paused: Callable[[], list[Entry]] = list
+        """Returns the records that back off."""
 
     async def call(self, permit: Permit | None, function: Callable[[Any], Any], value: Any) -> Any:
         """Make a call with its permit; return its result without its cost."""
@@ -80,6 +84,17 @@ class Limited:
         else:
             core.fail(error)
 
+    def look_at_budgets(self) -> None:
+        """Report the records that back off once a budget has nothing left for any of them."""
+        if self._spent is not None:
+            self._spend((), self._spent)
+        else:
+            self.gate.watch(self._is_over)
+
+    def _is_over(self, _: Permit, error: AsyncWaitError | None) -> None:
+        assert error is not None
+        self.refuse((), error)
+
     def _mark(self, entry: Entry) -> None:
         """Count a record as called, so that it leaves the operator like all others."""
         self.forget(entry)
@@ -103,6 +118,7 @@ class Limited:
             while not core.closed:
                 omitted, reported = core.uncalled({*self.about()})
                 reported += [each for each in self._refused if each.results is None]
+                reported += self.paused()
                 self._refused.clear()
                 if not (omitted or reported):
                     break

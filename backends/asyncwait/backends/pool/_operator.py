@@ -202,7 +202,8 @@ class _Pool(OperatorContext[R]):
         if self._config.limits is not None:
             spent = getattr(self._fn, "spent", None)
             limits, capacity = self._config.limits, self._config.capacity
-            self._gate = Gate(limits, capacity, spent)
+            defers = self._config.mode == "key-ordered"
+            self._gate = Gate(limits, capacity, spent, defers=defers)
 
     def start(self) -> R:
         opened = copy_context()
@@ -236,6 +237,9 @@ class _Pool(OperatorContext[R]):
         common = self._core, self.group, self._sweep, function, opened, limited
         if self._gate is not None:
             self._sweep.on_abandoned = self._gate.note_abandoned
+        if limited is not None and limited.has_budget and isinstance(self._sweep, Retries):
+            limited.paused = self._sweep.paused
+            self._sweep.on_back_off = limited.look_at_budgets
         if self._config.batch is not None:
             return BatchWorkers(*common, config=self._config, copy=self.function.copy)
         if self._config.cache is not None:

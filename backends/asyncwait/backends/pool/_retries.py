@@ -1,6 +1,7 @@
 """Retries: the calls to repeat, their back-offs, and the limits of attempts."""
 
 from collections import OrderedDict
+from collections.abc import Callable
 from heapq import heappop, heappush
 from itertools import count
 from math import inf, nextafter
@@ -57,6 +58,8 @@ class Retries(Sweep):
         They join the heap when the call has ended, or is abandoned.
         """
         self._is_timed = min(self._timeout, self._limit) < inf
+        self.on_back_off: Callable[[], object] = lambda: None
+        """Called when a record has begun to back off."""
         self._at: float | None = None
         """Time of the outcome in process; None for the present time."""
         self.is_light = retry.on_result is None and self._limit == inf
@@ -168,6 +171,13 @@ class Retries(Sweep):
             self._lingering.setdefault(worker, []).append((entry, until))
         else:
             self._pause(entry, until)
+        self.on_back_off()
+
+    def paused(self) -> list[Entry]:
+        """Return the undecided records that back off, in the order of their next calls."""
+        entries = [entry for *_, entry in sorted(self._pauses)]
+        entries += [entry for pauses in self._lingering.values() for entry, _ in pauses]
+        return [entry for entry in entries if entry.results is None]
 
     def _pause(self, entry: Entry, until: float) -> None:
         if until < self._deadline(entry):
@@ -177,7 +187,8 @@ class Retries(Sweep):
     def _resume_before(self, time: float) -> None:
         while self._pauses and self._pauses[0][0] < time:
             entry = heappop(self._pauses)[-1]
-            self._core.wait_for_call(entry)
+            if entry.results is None:  # A spent budget decides records that back off.
+                self._core.wait_for_call(entry)
 
     # Time.
 

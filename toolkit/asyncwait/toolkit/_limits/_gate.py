@@ -73,6 +73,8 @@ class Gate(Asker):
         limits: a list of limits, or an object with a ledger; see `OperatorConfig.limits`.
         capacity: capacity of the operator.
         spent: counter of the costs of calls, by unit.
+        defers: whether the room that a call leaves is granted only in the next turn of the loop: at
+            the end of the call, an earlier admitted record may become ready to be called.
 
     Raises:
         InvalidConfig: the running call holds a permit of the same `InFlight`, so that its own calls
@@ -84,6 +86,8 @@ class Gate(Asker):
         limits: Any,
         capacity: int,
         spent: Counter[str] | None = None,
+        *,
+        defers: bool = False,
     ) -> None:
         asked = require_limits(limits)
         together = None if isinstance(limits, list | tuple | Limits) else limits
@@ -112,6 +116,9 @@ class Gate(Asker):
         self._due = inf
         self._bell = Bell()
         self._is_closed = self._has_warned = False
+        self.defers = defers
+        self._left: dict[Parking, None] = {}
+        """Meters with room that the gate has not granted to waiting calls yet."""
         self.on_lost: Callable[[AsyncWaitError], object] = lambda _: None
         """Called when a ledger or a file can't count calls any more."""
 
@@ -200,6 +207,10 @@ class Gate(Asker):
             raise
         self._end(permit, None)
         return given.result if type(given) is Cost else given
+
+    def watch(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> None:
+        """Call `answer` once when a budget is spent, even if no call waits for it."""
+        self.hand_out(self.watch_budgets(answer))
 
     def give_back(self, permit: Permit) -> None:
         """Take back a request, or a permit whose call does not start."""
@@ -389,10 +400,11 @@ class Gate(Asker):
         anyio: Any = sys.modules["anyio"]  # which runs this task
         while not self._is_closed:
             with anyio.CancelScope(deadline=self._due) as nap:
-                if not self._posted:
+                if not (self._posted or self._left):
                     await self._bell.wait()
             while self._posted:
                 self.answer(*self._posted.popleft())
+            self._give_away()
             if nap.cancelled_caught:
                 now = max(self.clock(), self._due)
                 with LOCK:
@@ -404,6 +416,20 @@ class Gate(Asker):
             with LOCK:
                 self._due = min(self._alarms.values(), default=inf)
 
+    def left_room(self, parking: Parking, answers: Answers) -> None:
+        if not self.defers or self._is_closed:
+            super().left_room(parking, answers)
+            return
+        self._left[parking] = None
+        self._ring()
+
+    def _give_away(self) -> None:
+        answers: Answers = []
+        with LOCK:
+            while self._left:
+                pump(self._left.popitem()[0], answers)
+        self.hand_out(answers)
+
     # The end.
 
     def close(self) -> None:
@@ -411,8 +437,11 @@ class Gate(Asker):
         if self._is_closed:
             return
         self._is_closed = True
+        self._give_away()
         answers: Answers = []
         with LOCK:
+            for watch in self._watches:
+                watch.stop = None
             lines: list[Line] = [*self.lines.values()]
             for line in lines:
                 for permit in (*line.retries, *line.first_calls):

@@ -11,6 +11,7 @@ One lock of the process covers all lines, because a call takes all of its limits
 held for microseconds. Callers deliver the answers after they have released it.
 """
 
+import sys
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -24,7 +25,7 @@ from msgspec import Struct
 
 from asyncwait.spec import AsyncWaitError, InvalidConfig
 from asyncwait.spec.limits import AnyLimit, BudgetSpent, LedgerLost, PermitTimedOut
-from asyncwait.toolkit._limits._meters import Room, Use
+from asyncwait.toolkit._limits._meters import BudgetMeter, Room, Use
 from asyncwait.toolkit._limits._shared import ARRIVALS, Order, Parking, shared_of
 
 LOCK = RLock()
@@ -116,6 +117,7 @@ class Asker:
         self.limits = tuple(limits)
         self.clock = clock
         self.lines: dict[Any, Line] = {}
+        self._watches: list[Watch] = []
         self.spent: BudgetSpent | None = None
         """Reason why no further call starts; None while calls start."""
         now = clock()
@@ -218,8 +220,12 @@ class Asker:
             for parking, _, _, _ in permit.line.steps:
                 if parking.lines:
                     answers = [] if answers is None else answers
-                    pump(parking, answers)
+                    self.left_room(parking, answers)
         return _NONE if answers is None else answers
+
+    def left_room(self, parking: Parking, answers: Answers) -> None:
+        """Grant the room that a call has left to waiting calls."""
+        pump(parking, answers)
 
     def release(
         self, permit: Permit, error: BaseException | None = None, now: float | None = None
@@ -237,6 +243,21 @@ class Asker:
         line.open -= 1
         if line.keys is not None:
             line.forget_if_idle()
+
+    def watch_budgets(self, answer: Callable[[Permit, AsyncWaitError | None], object]) -> Answers:
+        """Call `answer` when a budget is spent, even if no call waits for it."""
+        answers: Answers = []
+        with LOCK:
+            if not self._watches:
+                self._watches = [
+                    Watch(self, Stop(meter, offset, place), answer)
+                    for place, shared, offset in self._shared
+                    for meter in shared.meters(None, -inf)
+                    if isinstance(meter.meter, BudgetMeter)
+                ]
+                for watch in self._watches:
+                    watch.advance(answers)
+        return answers
 
     def stop_all(self, spent: BudgetSpent, answers: Answers) -> None:
         """Answer all calls that wait: no later call may start, however cheap it is."""
@@ -462,6 +483,43 @@ class Line:
                     reason = f"no permit within {stop.max_wait:.10g} s: {limit} has no room"
                     answers.append((permit, PermitTimedOut(reason)))
         self.advance(answers)
+
+
+class Watch(Line):
+    """Line that waits until a budget is spent, after all calls; it takes no room.
+
+    Args:
+        asker: operator of the budget.
+        stop: the meter of the budget.
+        answer: called with the error of the spent budget.
+    """
+
+    __slots__ = ("_permit",)
+
+    def __init__(
+        self, asker: Asker, stop: Stop, answer: Callable[[Permit, AsyncWaitError | None], object]
+    ) -> None:
+        super().__init__(asker, None, [stop])
+        self._permit = Permit(self, (), answer, _LAST)
+        self.order, self.stop = _LAST, stop
+        stop.meter.park(self)
+
+    def go_on(self, answers: Answers) -> None:
+        """Answer if the budget is spent and no running call may cost less than its estimate."""
+        [stop] = self.stops
+        budget = stop.meter.meter
+        assert isinstance(budget, BudgetMeter)
+        try:
+            with self.asker.files():
+                budget.delay(budget.least, self.asker.clock() + stop.offset)
+        except AsyncWaitError as error:
+            self.stop = None
+            answers.append((self._permit, error))
+            if isinstance(error, BudgetSpent):
+                self.asker.stop_all(error, answers)
+
+
+_LAST: Order = True, sys.maxsize
 
 
 def pump(parking: Parking, answers: Answers) -> None:

@@ -399,6 +399,11 @@ class BudgetMeter(Meter):
             "called and paid for again"
         )
 
+    @property
+    def least(self) -> float:
+        """Lower bound of the amount of any call."""
+        return 1.0 if self._unit == "calls" else 0.0
+
     def _estimate(self, amount: float) -> float:
         """Return the estimated cost of a call; the file may have a larger reported cost."""
         if not self._is_told:
