@@ -233,16 +233,6 @@ class FreesSlotsInSilence(StreamTask):
 
 
 @breaks("END-8", blocks=True)
-class SpinsWhileThereIsNoRoom(StreamTask):
-    """Waits for room in a busy loop, so the mails that would make room never run."""
-
-    async def process_input(self, controller: object) -> None:  # type: ignore[override]
-        while self.backlog and self.is_back_pressured():
-            await anyio.lowlevel.checkpoint()
-        super().process_input(controller)
-
-
-@breaks("END-8", blocks=True)
 class BlocksWhileThereIsNoRoom(StreamTask):
     """Waits for room by blocking the thread, so the calls that would make room cannot finish."""
 
