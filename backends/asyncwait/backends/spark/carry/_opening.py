@@ -22,6 +22,7 @@ from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, Ro
 from asyncwait.spec import (
     Cache,
     CallFailed,
+    CallTimedOut,
     InvalidResult,
     OperatorConfig,
     OperatorError,
@@ -267,9 +268,16 @@ def _grouped(handle: Callable[[Any, OperatorError], Any]) -> Fails:
 
 
 def _own(row: CalledRow, error: OperatorError) -> OperatorError:
-    """Return the error that describes the fault of a result, instead of the raised error."""
+    """Return the error that describes the fault of a result, instead of the raised error.
+
+    At a deadline, the cause is the error of an earlier attempt, and not the fault of a result.
+    """
     found = error.__cause__
-    if not isinstance(found, OperatorError) or getattr(found.record, "value", None) is not row:
+    if (
+        isinstance(error, CallTimedOut)
+        or not isinstance(found, OperatorError)
+        or getattr(found.record, "value", None) is not row
+    ):
         return error
     own = found.after(error.attempts)
     own.__cause__ = found.__cause__

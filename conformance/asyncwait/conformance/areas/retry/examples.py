@@ -110,6 +110,10 @@ deadline-in-a-second-attempt-that-is-handled: RETRY-18, POLICY-7
     The failure handler gets the timeout, with the error of the first attempt as its cause.
     timeout 120; failures_handled; retry; 0: a b; a: 40 raises own, never, failed gives a?;
     source_ends_at 400
+deadline-after-a-collection-that-broke: RETRY-18, POLICY-7
+    The failure handler gets the timeout; its cause is the error of the first attempt's results.
+    timeout 120; failures_handled; retry; 0: a; a: 40 misreturns broken, never, failed gives a?;
+    source_ends_at 400
 handler-that-fails-is-not-repeated: RETRY-18, TIME-4, FAIL-10
     The timeout handler's error is final, although it would be a reason for another attempt.
     timeout 160; handled; retry; 0: a; a: 40 raises, never, late raises
