@@ -172,7 +172,7 @@ def _calm(scenario: Scenario) -> Scenario:
     inputs = tuple(replace(timed, blocks=0) for timed in scenario.inputs)
     plans = tuple(replace(plan, handler=replace(plan.handler, blocks=0)) for plan in scenario.plans)
     calm = replace(scenario, inputs=inputs, plans=plans, tracked=False)
-    return replace(calm, hook_takes=0, close_takes=0, reuses=False)
+    return replace(calm, hook_takes=0, close_takes=0)
 
 
 def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:

@@ -1,48 +1,42 @@
-"""Writes the pages of what Flink's operators do wrong: each in the smallest scenario that shows it.
+"""Writes the pages of what Flink's operators do wrong: each in the example that shows it.
 
-    python tests/support/flink_defects.py flink > docs/flink-defects.md
-    python tests/support/flink_defects.py pyflink > docs/pyflink-defects.md
-
-It begins with the examples that the expected failures name, and looks for smaller scenarios in
-which the same rule is broken in the same way.
+python tests/support/flink_defects.py flink > docs/flink-defects.md
+python tests/support/flink_defects.py pyflink > docs/pyflink-defects.md
 """
 
 import re
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from smallest_failures import EVIDENCE, drawn, evidence, search
 
 from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.backends.pyflink._expected_failures import KNOWN as KNOWN_PYTHON
 from asyncwait.backends.pyflink.conformance import backend as pyflink_backend
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
+from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import Sorted, expected_failures_of, sort_out
 from asyncwait.conformance.judging import judge
+from asyncwait.conformance.report import excerpt
 from asyncwait.conformance.running import StreamBackend, adapted
+from asyncwait.conformance.timeline import draw
 from asyncwait.conformance.verdict import Case, Failure, failures_of
 from asyncwait.spec.rules import departures, rules
-from asyncwait.spec.scenario import Scenario, id_of, scenarios_from_json
-
-SECONDS = 8.0
-"""How long a smaller scenario is looked for, each time."""
+from asyncwait.spec.scenario import Scenario, id_of, scenarios_to_json
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 HEAD = """# What is wrong in {flink} 2.3.0
 
 What the suite finds in {operators}, which {run} unmodified
-([how](flink.md)): the rule that is broken, the smallest scenario that was found to break it, and
-what happened in it. Ids are those of the
-[departures](../spec/asyncwait/spec/rules/departures.md). Not all of it is a mistake to everybody:
-what {flink} documents, and does otherwise than this specification, stands here, too.
+([how](flink.md)): the rule that is broken, an example that breaks it, and what happened in the
+example. Ids are those of the [departures](../spec/asyncwait/spec/rules/departures.md). Not every
+departure is a mistake: this page also lists what {flink} documents and this specification rejects.
 
 Columns are milliseconds, input, calls and output; `>>>` marks the instant in which the rule is
-broken. The tests play every scenario again, and hold what is drawn here to what happens. This page
+broken. The tests play every example again, and compare this page with what happens. This page
 is written by `python tests/support/flink_defects.py {name}`.
 """
 
@@ -91,66 +85,65 @@ def assert_the_same_each_time(backend: StreamBackend, example: str) -> None:
     assert all(trace == traces[0] for trace in traces), id_of(scenario)
 
 
-class Operator(Struct, frozen=True):
-    name: str
-    backend: StreamBackend
-
-    def departs(self, scenario: Scenario, flink: str) -> dict[str, Failure]:
-        """Return what a scenario shows broken as Flink departs so; by the rule and how it is."""
-        run = run_of(self.backend, scenario)
-        return {
-            f"{rule} {_kind(run.broken[rule])}": run.broken[rule]
-            for rule, why in run.said.known.items()
-            if any(reason.startswith(f"{flink}:") for reason in why)
-        }
-
-
-def _kind(failure: Failure) -> str:
-    return re.sub(r"'[^']*'|\d+|\(.*?\)|@ -?", "#", failure.violation.text)
-
-
 class Defect(Struct, frozen=True):
-    operator: Operator
+    """A departure, and an example that shows it in the operator of a backend."""
+
+    backend: str
     known: Known
-    rule: str
-    failure: Failure
-
-
-def smallest(operator: Operator, known: Known, example: str) -> Defect:
-    scenario = SCENARIOS[example]
-    found = operator.departs(scenario, known.flink)
-    how = next(how for rule in (*known.rules, *known.seldom) for how in found if _is(how, rule))
-    ends = time.monotonic() + SECONDS
-    looking = search(
-        lambda each: operator.departs(each, known.flink), lambda: time.monotonic() > ends
-    )
-    return Defect(operator, known, how.split(maxsplit=1)[0], looking.smallest(how, found[how]))
-
-
-def _is(how: str, rule: str) -> bool:
-    return how.split(maxsplit=1)[0] == rule
-
-
-def section(defect: Defect) -> Iterator[str]:
-    known, failure, rule = defect.known, defect.failure, rules()[defect.rule]
-    left = next(each for each in departures() if each.flink == known.flink)
-    yield f"## {known.flink}: {known.shows}"
-    yield ""
-    theirs = left.theirs if left.theirs.startswith("PyFlink:") else f"Flink: {left.theirs}"
-    yield f"{theirs}. Here: {left.ours}; {left.why}."
-    yield ""
-    yield f"It breaks {rule.id}: {rule.sentence}"
-    yield ""
-    yield from evidence(defect.operator.name, failure)
-
-
-class Listed(Struct, frozen=True):
-    backend: Callable[[], StreamBackend]
-    known: Sequence[Known]
+    example: str
 
     @property
-    def planned(self) -> list[tuple[Known, str]]:
-        return [(known, example) for known in self.known for example in known.examples]
+    def id(self) -> str:
+        return f"{self.backend}-{self.known.flink}-{self.example}"
+
+    def section(self, run: Run) -> str:
+        known = self.known
+        rule, failure = self._shown(run)
+        left = next(each for each in departures() if each.flink == known.flink)
+        theirs = left.theirs if left.theirs.startswith("PyFlink:") else f"Flink: {left.theirs}"
+        planned = scenarios_to_json((failure.case.planned,)).decode()
+        lines = [
+            f"## {known.flink}: {known.shows}",
+            "",
+            f"{theirs}. Here: {left.ours}; {left.why}.",
+            "",
+            f"It breaks {rule}: {rules()[rule].sentence}",
+            "",
+            "```text",
+            *_drawn(failure),
+            "```",
+            "",
+            "```",
+            f"asyncwait play {self.backend} '{planned}'",
+            "```",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def _shown(self, run: Run) -> tuple[str, Failure]:
+        by_departure = {
+            rule
+            for rule, why in run.said.known.items()
+            if any(reason.startswith(f"{self.known.flink}:") for reason in why)
+        }
+        listed = (*self.known.rules, *self.known.seldom)
+        rule = next(rule for rule in listed if rule in by_departure)
+        return rule, run.broken[rule]
+
+
+LONGEST = 100
+"""Lines of a drawing; a longer one is cut to what a person reads."""
+
+
+def _drawn(failure: Failure) -> list[str]:
+    scenario = failure.case.scenario
+    timeline = draw(scenario, failure.trace, failure.violation)
+    # The module of a function in a message of PyFlink may change.
+    lines = [
+        re.sub(r"'asyncwait\.\S+<locals>\.", "'", line.rstrip())
+        for line in (*describe_scenario(scenario), *timeline)
+    ]
+    return lines if len(lines) <= LONGEST else list(excerpt(lines))
 
 
 class Page(Struct, frozen=True):
@@ -158,46 +151,38 @@ class Page(Struct, frozen=True):
     flink: str
     operators: str
     run: str
-    listed: Mapping[str, Listed]
+    backends: Mapping[str, Callable[[], StreamBackend]]
+    known: Mapping[str, Sequence[Known]]
 
-    def defects(self) -> Iterator[Defect]:
-        for name, listed in self.listed.items():
-            operator = Operator(name, listed.backend())
-            for known, example in listed.planned:
-                yield smallest(operator, known, example)
+    @property
+    def defects(self) -> list[Defect]:
+        return [
+            Defect(name, known, example)
+            for name, listed in self.known.items()
+            for known in listed
+            for example in known.examples
+        ]
 
+    @property
     def head(self) -> str:
         return HEAD.format(name=self.name, flink=self.flink, operators=self.operators, run=self.run)
 
-    def sections(self) -> list[dict[str, str]]:
-        text = (DOCS / f"{self.name}-defects.md").read_text(encoding="utf-8")
-        return [found.groupdict() for found in SECTION.finditer(text)]
+    @property
+    def text(self) -> str:
+        return (DOCS / f"{self.name}-defects.md").read_text(encoding="utf-8")
 
-    def names(self) -> list[str]:
-        return [f"{n}-{each['flink']}-{each['rule']}" for n, each in enumerate(self.sections())]
+    def section(self, defect: Defect) -> str:
+        """Play the example of a defect; return what the page says of the defect."""
+        return defect.section(run_of(self.backends[defect.backend](), SCENARIOS[defect.example]))
 
-    def plays(self, section: Mapping[str, str]) -> list[list[str]]:
-        (scenario,) = scenarios_from_json(section["json"].encode())
-        operator = Operator(section["name"], self.listed[section["name"]].backend())
-        found = operator.departs(scenario, section["flink"])
-        shown = [failure for how, failure in found.items() if _is(how, section["rule"])]
-        return [drawn(failure) for failure in shown]
-
-
-SECTION = re.compile(
-    rf"^## (?P<flink>[A-Z]+-\d+): .*?^It breaks (?P<rule>[A-Z]+-\d+): .*?{EVIDENCE}",
-    re.MULTILINE | re.DOTALL,
-)
 
 FLINK = Page(
     "flink",
     "Flink",
     "the operators of Apache Flink 2.3.0",
     "run",
-    {
-        "flink": Listed(backend, KNOWN),
-        "flink-keyed": Listed(keyed_backend, [k for k in KNOWN_KEYED if k not in KNOWN]),
-    },
+    {"flink": backend, "flink-keyed": keyed_backend},
+    {"flink": KNOWN, "flink-keyed": [k for k in KNOWN_KEYED if k not in KNOWN]},
 )
 
 PYFLINK = Page(
@@ -205,7 +190,8 @@ PYFLINK = Page(
     "PyFlink",
     "the asynchronous operation of PyFlink 2.3.0",
     "runs",
-    {"pyflink": Listed(pyflink_backend, KNOWN_PYTHON)},
+    {"pyflink": pyflink_backend},
+    {"pyflink": KNOWN_PYTHON},
 )
 
 PAGES = {page.name: page for page in (FLINK, PYFLINK)}
@@ -213,10 +199,9 @@ PAGES = {page.name: page for page in (FLINK, PYFLINK)}
 
 def main(name: str) -> None:
     page = PAGES[name]
-    print(page.head())
-    for defect in page.defects():
-        print(f"{defect.known.flink}: {defect.rule}", file=sys.stderr)
-        print("\n".join(section(defect)))
+    print(page.head)
+    for defect in page.defects:
+        print(page.section(defect))
 
 
 if __name__ == "__main__":

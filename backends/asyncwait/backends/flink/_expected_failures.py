@@ -122,7 +122,7 @@ KNOWN = (
         ("RETRY-19",),
         "a record backs off until its deadline, and the error of that forgets the last attempt's",
         seldom=("FAIL-2", "RETRY-6"),
-        examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
+        examples=("back-off-beyond-the-deadline",),
     ),
     Known(
         "RT-16",

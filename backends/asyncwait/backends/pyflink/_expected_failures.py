@@ -52,7 +52,7 @@ KNOWN = (
             "RETRY-6",
             "TIME-1",
         ),
-        examples=("back-off-beyond-the-deadline", "deadline-in-a-second-attempt"),
+        examples=("back-off-beyond-the-deadline",),
     ),
     Known(
         "PY-13",
