@@ -5,7 +5,7 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
@@ -103,7 +103,7 @@ class LegsProcessor(CarryProcessor):
 
 
 @contextmanager
-def stage(session: SparkSession) -> Iterator["Stage"]:
+def stage(session: SparkSession) -> Generator["Stage"]:
     """Yield a stage with two call hosts, which end behind it."""
     with ExitStack() as ends:
         for name, value in _SETTINGS.items():
