@@ -418,7 +418,8 @@ def test_a_verification_writes_what_it_found(
     outside.write("gate.py", SOUND)
     arguments = ("verify", "gate:backend", "--count", "1", "--rule", "ORD-1", "--report", "told")
 
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(outside.path / "step"))
+    step = outside.write("step", "before\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(step))
     done = outside.here(*arguments)
 
     folder = outside.path / "told"
@@ -430,7 +431,7 @@ def test_a_verification_writes_what_it_found(
     root = ET.parse(folder / "junit.xml").getroot()  # noqa: S314 - our own
     assert root.get("tests") == "2"
     assert json.loads(folder.joinpath("badge.json").read_text())["color"] == "lightgrey"
-    assert outside.path.joinpath("step").read_text(encoding="utf-8").startswith("# Conformance")
+    assert step.read_text(encoding="utf-8").startswith("before\n# Conformance")
 
 
 def test_wrong_usage_leaves_the_report_of_the_last_run(tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ from asyncwait.spec.scenario import (
     Scenario,
     Step,
     Timed,
-    scenarios_from_json,
-    scenarios_to_json,
     with_times,
 )
 
@@ -41,11 +39,6 @@ def test_every_rule_has_an_example() -> None:
 def test_names_of_examples_are_unique() -> None:
     names = Counter(example.name for example in EXAMPLES)
     assert [name for name, count in names.items() if count > 1] == []
-
-
-def test_examples_are_data() -> None:
-    scenarios = tuple(example.scenario for example in EXAMPLES)
-    assert scenarios_from_json(scenarios_to_json(scenarios)) == scenarios
 
 
 def test_a_scenario_is_shown_in_the_words_that_examples_are_written_in(

@@ -80,14 +80,6 @@ def test_a_known_violation_hides_what_may_follow_from_it(
     assert found == Sorted(frozenset(findings.split()), known)
 
 
-def test_an_expected_failure_may_be_for_some_scenarios_only() -> None:
-    known = ExpectedFailure("known", scenarios=("late", "0123456789ab"))
-
-    assert known.covers(("late", "ba9876543210"))
-    assert known.covers(("generated 7 of seed 0", "0123456789ab"))
-    assert not known.covers(("early", "ba9876543210"))
-
-
 def test_scenarios_in_one_text_are_refused() -> None:
     with pytest.raises(InvalidConfig, match=r"^scenarios must be names and ids, .*, got 'late' "):
         ExpectedFailure("called once more", scenarios="late")  # type: ignore[arg-type]

@@ -108,16 +108,6 @@ def never() -> bool:
     return False
 
 
-def test_what_is_left_is_what_makes_it_fail() -> None:
-    backend = Backend(rule=two_in_order)
-
-    found = Search(backend, never).smallest("rule", largest(two_in_order)).case.planned
-
-    assert (records(found), len(found.inputs)) == (2, 2)
-    assert [timed.at for timed in found.inputs] == [0, 0]
-    assert found.crashes == found.requests == found.sink == found.plans == ()
-
-
 def test_a_search_ends_when_its_time_is_over() -> None:
     backend = Backend(one=two_in_order, other=two_in_order)
     search = Search(backend, lambda: len(backend.played) >= 3)

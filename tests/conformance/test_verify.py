@@ -63,16 +63,6 @@ def test_what_only_generated_scenarios_show_is_shrunk(gate: Folder, *, shrinks: 
     assert first.case.name.startswith("generated ")
 
 
-def test_a_known_failure_leaves_the_backend_conformant(gate: Folder) -> None:
-    known = ", expected_failures={'ORD-1': 'we promise no order'}"
-    write(gate, UNORDERED.replace("== 6", "== 4"), known)
-
-    verdict = verify("gate:backend", Coverage(1, rules=("ORD-1",)))
-
-    assert verdict.known > 5
-    assert verdict.word == "conformant with expected failures"
-
-
 def test_scenarios_that_are_one_to_a_backend_are_played_once(
     gate: Folder, planned: list[Scenario]
 ) -> None:

@@ -99,20 +99,6 @@ def test_any_two_profiles_meet(seed: int) -> None:
     assert [pair for pair in combinations(names, 2) if not met[pair]] == sorted(NEVER_BOTH)
 
 
-def test_all_kinds_of_elements_come_in(quick_scenarios: tuple[Scenario, ...]) -> None:
-    kinds = Counter(type(t.element).__name__ for s in quick_scenarios for t in s.inputs)
-
-    assert set(kinds) == {
-        "Record",
-        "Watermark",
-        "WatermarkStatus",
-        "LatencyMarker",
-        "Barrier",
-        "Snapshot",
-    }
-    assert sum(len(s.inputs) >= 3 for s in quick_scenarios) > QUICK * 3 / 4
-
-
 def test_every_rule_applies_often_in_the_quick_suite(
     quick_scenarios: tuple[Scenario, ...],
 ) -> None:

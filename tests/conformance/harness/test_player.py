@@ -6,7 +6,7 @@ What is written down of a leg is held against its plan with every trace, and aga
 from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import scenario_of, told
-from asyncwait.conformance.harness import play, play_leg
+from asyncwait.conformance.harness import play_leg
 from asyncwait.reference import open_operator
 from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
@@ -35,16 +35,6 @@ def test_a_leg_begins_with_the_last_snapshot_and_the_input_behind_it() -> None:
     assert (second.first_index, second.began_at) == (2, 80)
     assert second.inputs == (Timed(0, Record("b")), Timed(120, Record("c")))
     assert (second.config.capacity, second.config.mode) == (2, "ordered")
-
-
-def test_changes_of_the_configuration_stay_until_the_next_ones() -> None:
-    trace = play(open_operator, CRASHING)
-
-    assert [(leg.mode, leg.capacity, leg.ending.how) for leg in trace.legs] == [
-        ("ordered", 4, "crashed"),
-        ("ordered", 2, "crashed"),
-        ("unordered", 2, "finished"),
-    ]
 
 
 def test_without_a_snapshot_a_leg_begins_anew() -> None:

@@ -21,7 +21,6 @@ from asyncwait.conformance.report import (
     repeated,
     report_to_lines,
     timeline_lines,
-    titles,
 )
 from asyncwait.conformance.verdict import Case, Failure, Verdict
 from asyncwait.spec import InvalidConfig, Record
@@ -156,15 +155,6 @@ def together(*reports: Report) -> Report:
     return merged(reports, header_of(LATER))
 
 
-def test_runs_of_a_backend_stand_together_the_newest_last() -> None:
-    first, second = verdict("first"), verdict("second")
-
-    told = together(report(first, second, created=LATER), report(first))
-
-    assert titles(told) == (f"first {THEN}", f"first {LATER}", "second")
-    assert [run.header.created for run in told.newest] == [LATER, LATER]
-
-
 def test_a_run_in_two_files_counts_once() -> None:
     told = report(verdict())
 
@@ -179,14 +169,6 @@ def test_a_run_in_two_files_is_told() -> None:
         "b: the same run as a (other): counted once",
         "a: the same 2 runs as a (mine, other): counted once",
     ]
-
-
-def test_the_newest_run_of_each_backend_decides() -> None:
-    red = report(verdict("mine", {"ORD-1": "fail"}))
-    green = report(verdict("mine"), created=LATER)
-
-    assert together(red, green).word == "conformant"
-    assert together(green, report(verdict("other", {"ORD-1": "fail"}))).word == "not conformant"
 
 
 def test_what_changed_is_told_rule_by_rule() -> None:

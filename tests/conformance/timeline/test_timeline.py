@@ -10,7 +10,7 @@ from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import Violation, judge
 from asyncwait.conformance.timeline import draw, draw_svg, lay_out
 from asyncwait.reference import open_operator
-from asyncwait.spec import Record, Watermark
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallEnded,
     Ending,
@@ -52,29 +52,6 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]
             assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
-
-
-SVG = "{http://www.w3.org/2000/svg}"
-SCENARIO = Scenario(inputs=(Timed(0, Record("a")), Timed(0, Watermark(5))), name="two inputs")
-
-
-def parsed(text: str) -> ET.Element:
-    return ET.fromstring(text.encode())  # noqa: S314 - of our own
-
-
-def drawn(scenario: Scenario, violation: Violation | None = None, title: str = "") -> ET.Element:
-    return parsed(draw_svg(scenario, play(open_operator, scenario), violation, title=title))
-
-
-def test_a_picture_says_what_it_shows() -> None:
-    picture = drawn(SCENARIO, title="What a watermark does")
-
-    assert picture.get("role") == "img"
-    assert picture.findtext(f"{SVG}title") == "What a watermark does"
-    assert picture.findtext(f"{SVG}desc") == (
-        "ordered, capacity 4: 2 lanes, 6 steps. finished at 0 ms."
-    )
-    assert drawn(SCENARIO).findtext(f"{SVG}title") == "two inputs"
 
 
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:
