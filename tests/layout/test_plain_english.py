@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-BOUND = 28
+BOUND = 23
 """Habits in the packages, the rules and the documentation. Lower it with each that you remove."""
 
 PLACES = ("spec", "toolkit", "reference", "conformance", "backends", "docs")
@@ -15,6 +15,9 @@ HABITS = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 
+PRINTED = re.compile(r"^```text\n.*?^```$", re.MULTILINE | re.DOTALL)
+"""Timelines in a page, which repeat a message with every event."""
+
 
 def test_habits_only_decrease(checkout: Path) -> None:
     found = list(_habits(checkout))
@@ -23,12 +26,17 @@ def test_habits_only_decrease(checkout: Path) -> None:
     assert len(found) > BOUND - 10, f"lower BOUND in {__file__} to {len(found)}"
 
 
+def _blank(found: re.Match[str]) -> str:
+    return "\n" * found[0].count("\n")
+
+
 def _habits(checkout: Path) -> Iterator[str]:
     pages = [checkout / name for name in ("README.md", "CONTRIBUTING.md")]
     below = (path for place in PLACES for path in sorted((checkout / place).rglob("*.*")))
     for path in (*pages, *below):
         if path.suffix not in {".py", ".md"}:
             continue
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        prose = PRINTED.sub(_blank, path.read_text(encoding="utf-8"))
+        for number, line in enumerate(prose.splitlines(), 1):
             for habit in HABITS.findall(line):
                 yield f"{path.relative_to(checkout)}:{number}: {habit.strip()!r} in {line.strip()}"
