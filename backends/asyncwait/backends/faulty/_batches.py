@@ -54,16 +54,6 @@ class WaitsForThoseInTheirLastAttempt(Gathering):
         return len(self.away) > 0
 
 
-@breaks("BAT-3")
-class WaitsForRoomThatOnlyItMakes(StreamTask):
-    """Waits for more records although there is no room, once a record is back from its back-off."""
-
-    def nothing_more_comes(self) -> bool:
-        assert self.operator.gathered is not None
-        is_back = any(attempt.number > 1 for attempt in self.operator.gathered.waiting)
-        return super().nothing_more_comes() and not (is_back and self.end is None)
-
-
 @breaks("BAT-4")
 class WaitsForNobodyBehindTheEnd(StreamTask):
     """Sends a batch at the end of input although records still back off."""
@@ -200,16 +190,6 @@ class SplitsWhatRaisesAlone(BatchCall):
         pass
 
 
-@breaks("BAT-14")
-class IsolatesAfterAWholeFailureAlone(BatchCall):
-    """Shares the last attempt of a record whose own answer was an error."""
-
-    def bound(self, attempt: Attempt) -> None:
-        super().bound(attempt)
-        if not self.has_failed:
-            attempt.handler.room = None
-
-
 @breaks("BAT-15")
 class GathersPastTheKeys(AsyncWaitOperator):
     """Gathers records whose keys are busy, although they may not be called yet."""
@@ -231,16 +211,6 @@ class CountsBatchesThatGather(Gathering):
         if not self.waiting:
             self.operator.batches += 1
         super().join(attempt)
-
-
-@breaks("BAT-8")
-class GivesAnswersToThoseWhoStay(BatchCall):
-    """Assigns the answers in order to the records that have not left the batch."""
-
-    def outcomes(self, outcome: Outcome) -> Sequence[Outcome]:
-        every = super().outcomes(outcome)
-        left = iter(every)
-        return [next(left) if each in self.staying else every[0] for each in self.given]
 
 
 @breaks("BAT-8")

@@ -88,17 +88,6 @@ class SharesWhatIsCancelled(LoadCall):
             self.cancel()
 
 
-@breaks("CACHE-3")
-class LetsLoadsAheadHang(LoadCall):
-    """Does not cancel a background load although no record waits for it."""
-
-    def leave(self, attempt: Attempt) -> None:
-        self.waiting.pop(attempt, None)
-        if not (self.waiting or self.is_background):
-            self.cache.is_over(self)
-            self.cancel()
-
-
 @breaks("CACHE-4")
 class KeepsFailures(ResultCache):
     """Caches the failure of a key for later records."""
@@ -163,17 +152,6 @@ class LetsTheOldestGo(ResultCache):
             return super().kept(place, attempt)
         kept: Any = Unordered.__getitem__(entries, place)  # and it is as old as before
         return None if self.operator.clock() >= kept.good_until else kept.results
-
-
-@breaks("CACHE-6")
-class LetsNothingGo(ResultCache):
-    """Never evicts a key."""
-
-    def __init__(
-        self, operator: AsyncWaitOperator, settings: Cache, load_class: type[LoadCall]
-    ) -> None:
-        super().__init__(operator, settings, load_class)
-        self.store = Store(replace(settings, max_keys=1_000_000))
 
 
 @breaks("CACHE-7")
@@ -301,14 +279,3 @@ class CountsLoadsWhenTheyEnd(ResultCache):
         figures = super().figures()
         running = sum(not load.is_background for load in self.loads.values())
         return {**figures, "loads": figures["loads"] - running}
-
-
-@breaks("CACHE-11")
-class CountsOldResultsBesides(ResultCache):
-    """Counts a call with stale results twice: as stale, and as begun or shared."""
-
-    def despite(self, load: LoadCall, failure: Raised) -> Outcome:
-        counted = self.begun, self.shared
-        outcome = super().despite(load, failure)
-        self.begun, self.shared = counted
-        return outcome

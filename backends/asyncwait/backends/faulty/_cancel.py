@@ -1,6 +1,5 @@
 """CANCEL: operators that cancel calls as no loop does, or show calls how they run."""
 
-import asyncio
 from collections.abc import Coroutine, Generator
 from typing import Any
 
@@ -18,25 +17,6 @@ class CancelsByAScope(Attempt):
         scope: Any = anyio.CancelScope()
         self.scope = scope
         self.operator.spawn(self.run, self.scope)
-
-
-class _KnowsItsTask(Attempt):
-    task: Any = None
-
-    async def invoke(self) -> Outcome:
-        self.task = asyncio.current_task()
-        return await super().invoke()
-
-
-@breaks("CANCEL-1", is_bound=True)
-class InsistsOnItsCancellation(_KnowsItsTask):
-    """Cancels a call again if it has not ended soon."""
-
-    def cancel(self) -> None:
-        super().cancel()
-        if self.task is not None:
-            timers = self.operator.timers
-            _ = timers.register(timers.now() + 0.002, self.task.cancel)
 
 
 @breaks("CANCEL-1", loop="trio", is_bound=True)

@@ -6,14 +6,12 @@ from typing import Any
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
-    OrderedQueue,
     Outcome,
     Output,
     ResultHandler,
-    SourceReader,
     StreamTask,
 )
-from asyncwait.spec import Element, OperatorError, Record, WatermarkStatus
+from asyncwait.spec import Element, Record, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
 
@@ -32,41 +30,6 @@ class FreesTheSlotOnCompletion(StreamTask):
     def is_back_pressured(self) -> bool:
         undecided = sum(entry.outputs is None for entry in self.queue)
         return isinstance(self.backlog[0], Stored) and undecided >= self.config.capacity
-
-
-@breaks("CAP-1")
-class FreesSilentRecordsBehindAHalfReadOne(OrderedQueue):
-    """Drops records without results behind a record whose results are partly read."""
-
-    def drop_empty(self) -> None:
-        super().drop_empty()
-        if self.begun:
-            begun = self.entries.popleft()
-            super().drop_empty()
-            self.entries.appendleft(begun)
-
-
-@breaks(
-    "CAP-2",
-    behind="REST-4",
-    why="it starts too many calls while restoring, which has a bound of its own",
-)
-class RestoresAllAtOnce(StreamTask):
-    """Restores and calls all stored elements without waiting for room."""
-
-    def restore(self) -> None:
-        for element in self.stored:
-            self.process(element)
-        self.stored = ()
-        super().restore()
-
-
-@breaks("CAP-3", loop="trio")
-class ReadsAhead(SourceReader):
-    """Reads on while an element waits for room, so the source is never slowed down."""
-
-    async def hand_over(self, element: Any) -> None:
-        self.on_element(element)
 
 
 @breaks("CAP-4")
@@ -140,17 +103,6 @@ class ReadsOneMoreAhead(StreamTask):
             self.source.proceed()
 
 
-@breaks("CAP-4")
-class WorksInBatches(StreamTask):
-    """Fills up, and then admits nothing until all its elements have left."""
-
-    _is_full = False
-
-    def is_back_pressured(self) -> bool:
-        self._is_full = self.queue.is_full or (self._is_full and len(self.queue) > 0)
-        return isinstance(self.backlog[0], Stored) and self._is_full
-
-
 @breaks("CAP-6")
 class BoundsMarkersAndSnapshotsApart(Output):
     """Bounds the waiting markers and the waiting snapshots separately."""
@@ -177,15 +129,6 @@ class NotesWhichAreOver(ResultHandler):
         over = vars(self.operator).setdefault("over", set())
         over.add(len(over))
         super().decide(results)
-
-
-@breaks("CAP-7")
-class KeepsWhatItHasAnsweredFor(ResultHandler):
-    """Keeps each failure that the failure handler has handled, forever."""
-
-    def decide_despite(self, failure: OperatorError) -> None:
-        super().decide_despite(failure)
-        vars(self.operator).setdefault("answered", []).append(failure)
 
 
 @breaks("CAP-5")

@@ -7,9 +7,7 @@ from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
-    StreamTask,
 )
-from asyncwait.spec import Element
 from asyncwait.toolkit import run_hook
 
 
@@ -19,17 +17,6 @@ class CallsInAnEmptyContext(Attempt):
 
     def start(self) -> None:
         Context().run(super().start)
-
-
-@breaks("CTX-1")
-class CallsAsItReads(StreamTask):
-    """Starts a call where its record is read, and thus in the context of the source."""
-
-    def on_element(self, element: Element) -> None:
-        super().on_element(element)
-        if not self.is_back_pressured():
-            self.process(self.backlog.popleft())
-            self.let_read()
 
 
 @breaks("CTX-2")

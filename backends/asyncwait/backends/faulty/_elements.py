@@ -100,18 +100,6 @@ class QueuesMarkers(StreamTask):
         return len(self.queue) > 0 if is_marker else super().is_back_pressured()
 
 
-@breaks("ELEM-7", behind="ELEM-6", why="a marker that is lost does not come at once")
-class MergesEqualMarkers(AsyncWaitOperator):
-    """Drops a latency marker that equals the last marker."""
-
-    _last: LatencyMarker | None = None
-
-    def process_marker(self, marker: LatencyMarker) -> None:
-        if marker != self._last:
-            self._last = marker
-            super().process_marker(marker)
-
-
 @breaks("ELEM-8")
 class CopiesWhatItIsGiven(AsyncWaitOperator):
     """Copies each value before the call, to protect it from changes: OB-1."""
@@ -153,17 +141,6 @@ class StacksResults(ResultHandler):
 
     def decide(self, results: tuple[Any, ...]) -> None:
         super().decide(results[::-1])
-
-
-@breaks("ELEM-6")
-class WakesNobodyForAMarker(Output):
-    """Does not wake the consumer for a latency marker, which comes out with the next result."""
-
-    def put_ahead(self, element: Element) -> None:
-        if isinstance(element, LatencyMarker):
-            self.ahead.append(element)
-        else:
-            super().put_ahead(element)
 
 
 @breaks("ELEM-7")

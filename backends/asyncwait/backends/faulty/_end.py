@@ -1,7 +1,6 @@
 """END: operators that end wrongly, or never end."""
 
 import asyncio
-import math
 import sys
 import time
 from collections.abc import Callable, Coroutine
@@ -15,14 +14,12 @@ from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
-    End,
     Outcome,
     Output,
     ResultHandler,
     ResultStream,
     SourceReader,
     StreamTask,
-    Timer,
     TimerService,
 )
 from asyncwait.spec import (
@@ -31,9 +28,6 @@ from asyncwait.spec import (
     InvalidConfig,
     OperatorConfig,
     OperatorError,
-    Record,
-    Watermark,
-    WatermarkStatus,
 )
 from asyncwait.toolkit import close_source
 
@@ -195,21 +189,6 @@ class EndsThreeTimes(Output):
         super().raise_end()
 
 
-@breaks("END-7")
-class GivesItsLastElementAgain(Output):
-    """Returns the last element again when the consumer reads for the third time after the end."""
-
-    asked = 0
-    last: Element | None = None
-
-    async def __anext__(self) -> Element:
-        self.asked += self.told and self.error is None
-        if self.asked > 2 and self.last is not None:  # noqa: PLR2004 - two are in order
-            return self.last
-        self.last = await super().__anext__()
-        return self.last
-
-
 @breaks("END-1", behind="RES-1", why="results that are never read are missed record by record")
 class EndsWithALoopThatIsLeft(Output):
     """Ends when a second loop over it begins, like an async generator."""
@@ -221,15 +200,6 @@ class EndsWithALoopThatIsLeft(Output):
             self.cut(None)
         self.is_begun = True
         return self
-
-
-@breaks("END-8", behind="END-2", why="a stream that hangs misses its end first")
-class FreesSlotsInSilence(StreamTask):
-    """Frees a slot without waking the record or the end that waits for the slot."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.queue.on_room = lambda: None
 
 
 @breaks("END-8", blocks=True)
@@ -341,50 +311,6 @@ class KeepsCancellationsToItself(ResultStream):
         return isinstance(error, asyncio.CancelledError)
 
 
-@breaks("END-6")
-class StopsClosingWhenCancelled(ResultStream):
-    """Closes nothing if it is cancelled while it waits for calls to clean up."""
-
-    async def close(self) -> Exception | None:
-        task = asyncio.current_task()
-        return None if task is not None and task.cancelling() else await super().close()
-
-
-@breaks("END-1", behind="END-17", why="to end it cancels the read that it waits for")
-class TakesSilenceForTheEnd(StreamTask):
-    """Ends when its source has yielded nothing for a second."""
-
-    silence: Timer | None = None
-
-    def suspend(self) -> None:
-        super().suspend()
-        if self.silence is not None:
-            self.timers.cancel(self.silence)
-        self.silence = self.timers.register(self.timers.now() + 1, self.give_up)
-
-    def give_up(self) -> None:
-        """End the stream, unless an element that was read is left."""
-        if not self.backlog and self.end is None:
-            self.on_end(End())
-
-
-@breaks(
-    "END-1", behind="WM-1", why="a record that was dropped is undecided when its watermark comes"
-)
-class DropsLateRecords(AsyncWaitOperator):
-    """Drops records that are late by their watermark, as windows do."""
-
-    _time = -math.inf
-
-    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
-        self._time = max(self._time, getattr(fence, "timestamp", self._time))
-        super().process_fence(fence)
-
-    def process_record(self, record: Record) -> None:
-        if record.timestamp is None or record.timestamp > self._time:
-            super().process_record(record)
-
-
 @breaks("END-4")
 class KeepsAHeartbeat(StreamTask):
     """Starts a task outside its group, and ends the task only when the stream ends well."""
@@ -399,17 +325,6 @@ class KeepsAHeartbeat(StreamTask):
 
 
 @breaks("END-5")
-class ClosesTheSourceUnshielded(SourceReader):
-    """Closes the source in a cancelled task, where the first await ends the closing."""
-
-    async def run(self) -> None:
-        try:
-            self.on_end(End(await self.read()))
-        finally:
-            await self.close()
-
-
-@breaks("END-5")
 class CutsTheCleanUpOfItsSourceShort(SourceReader):
     """Cancels the source by an anyio scope, which cancels each wait of its clean-up."""
 
@@ -417,24 +332,6 @@ class CutsTheCleanUpOfItsSourceShort(SourceReader):
         super().__init__(*parts)
         scope: Any = anyio.CancelScope(shield=True)
         self.scope = scope
-
-
-@breaks("END-13")
-class DropsWhatACancelledReadRaises(SourceReader):
-    """Treats any error of a cancelled read as its cancellation."""
-
-    async def close(self) -> None:
-        self.trouble = None
-        await super().close()
-
-
-@breaks("END-6", _LeavesOpeningToOthers)
-class OpensInTheBackground(StreamTask):
-    """Runs `open` at the same time as the first calls, to save time."""
-
-    def restore(self) -> None:
-        self.spawn(AsyncWaitOperator.open, self.operator)
-        super().restore()
 
 
 @breaks("END-6")
@@ -456,16 +353,6 @@ class EndsWithAWaitThatIsGivenUp(Output):
         except anyio.get_cancelled_exc_class():
             self.cut(None)
             raise
-
-
-@breaks("END-11")
-class SleepsBeforeItCloses(ResultStream):
-    """Sleeps for a quarter of a second on leaving, to give connections time to close."""
-
-    async def close(self) -> Exception | None:
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(0.25)
-        return await super().close()
 
 
 @breaks("END-12")
@@ -522,38 +409,6 @@ class GivesUpAfterAFailedAttempt(ResultHandler):
             super().decide_despite(failure)
 
 
-async def _run_until(
-    end: anyio.Event, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any
-) -> None:
-    try:
-        await function(*args)
-    finally:
-        end.set()
-
-
-@breaks("END-3", behind="TIME-9", why="a call of a task of its own may begin after the failure")
-class WaitsAMinuteForCleanUp(StreamTask):
-    """Waits a minute at most for calls that clean up."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.ends: list[anyio.Event] = []
-        self.operator.spawn = self.start_loosely
-
-    def start_loosely(self, function: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
-        """Start a task of the loop."""
-        self.ends = [*(end for end in self.ends if not end.is_set()), anyio.Event()]
-        _start_beside(_run_until, self.ends[-1], function, *args)
-
-    async def run(self) -> None:
-        try:
-            await super().run()
-        finally:
-            with anyio.move_on_after(60, shield=True):
-                for end in self.ends:
-                    await end.wait()
-
-
 @breaks("END-21")
 class RefusesASingleSlot(AsyncWaitOperator):
     """Refuses a capacity of one as a mistake of its user."""
@@ -575,23 +430,6 @@ class CallsOnAfterAFailure(StreamTask):
             self.fail(error)
             self.operator.cancel_calls()
             await self.processor.run()
-
-
-@breaks("END-10", behind="END-11", why="the new calls are cancelled late, too")
-class FillsItsSlotsAsItIsLeft(ResultStream):
-    """Cancels its calls on leaving, and starts new ones in their slots while they clean up."""
-
-    async def __aexit__(self, *raised: Any) -> None:
-        task, operator = self.task, self.task.operator
-        operator.cancel_calls()
-        if not task.output.finished and task.output.error is None:
-            with anyio.CancelScope(shield=True):
-                await anyio.sleep(0.01)
-                while task.backlog and isinstance(record := task.backlog[0], Record):
-                    task.backlog.popleft()
-                    operator.process_record(record)
-                await anyio.sleep(0.01)
-        await super().__aexit__(*raised)
 
 
 @breaks("END-23")

@@ -26,7 +26,7 @@ from asyncwait.reference import (
     TaskMailbox,
 )
 from asyncwait.spec import CallFailed, CallTimedOut, Element, OperatorError, Record
-from asyncwait.toolkit import CallScope, call_failed
+from asyncwait.toolkit import call_failed
 
 
 @breaks("FAIL-1")
@@ -38,29 +38,6 @@ class FailsWithoutNamingTheRecord(ResultHandler):
             super().decide_despite(failure)
         except CallFailed as final:
             raise final if final.__cause__ is None else final.__cause__  # noqa: B904
-
-
-class _KnowsTheNewest(AsyncWaitOperator):
-    newest: Record
-
-    def process_record(self, record: Record) -> None:
-        self.newest = record
-        super().process_record(record)
-
-
-@breaks(
-    "FAIL-1",
-    _KnowsTheNewest,
-    behind="POLICY-5",
-    why="the failure handler is asked about the wrong record as well",
-)
-class BlamesTheNewestRecord(ResultHandler):
-    """Names the record that was called last, as a closure over a loop variable does."""
-
-    operator: _KnowsTheNewest  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
-        return ResultHandler(self.operator, self.operator.newest).results_of(outcome)
 
 
 @breaks("FAIL-2")
@@ -243,33 +220,6 @@ class BlamesAnEqualRecord(ResultHandler):
         return ResultHandler(self.operator, found).results_of(outcome)
 
 
-@breaks("FAIL-2")
-class FailsWhenAllHasCleanedUp(StreamTask):
-    """Reports its failure only after all its calls have cleaned up, which may take long."""
-
-    _failure: BaseException | None = None
-
-    def fail(self, error: BaseException) -> None:
-        self._failure = error
-
-    async def run(self) -> None:
-        await super().run()
-        if self._failure is not None:
-            super().fail(self._failure)
-
-
-@breaks("FAIL-3")
-class FinishesTheRecordAtHand(Output):
-    """Hands out the remaining results of a partly read record after the operator has failed."""
-
-    async def __anext__(self) -> Element:
-        if self.is_cut and self.error is not None and self.queue.begun:
-            element = self.queue.take()
-            if element is not None:
-                return element
-        return await super().__anext__()
-
-
 @breaks("FAIL-5")
 class SendsErrorsAsPickles(ResultHandler):
     """Pickles the error of a call, and fails with the error of pickling if that raises."""
@@ -287,14 +237,6 @@ class RaisesACopyEachTime(Output):
     def raise_end(self) -> None:
         self.told = True
         raise StopAsyncIteration if self.error is None else copy.copy(self.error)
-
-
-@breaks("FAIL-7", behind="LIMIT-15", why="a spent budget ends well, too")
-class TakesAFalseErrorForNone(StreamTask):
-    """Ends well if the source's error is an empty, and thus falsy, exception."""
-
-    def finish(self) -> None:
-        self.output.finish((self.end and self.end.error) or None)
 
 
 @breaks("FAIL-7")
@@ -341,18 +283,6 @@ class SkipsCloseWhenInterrupted(ResultStream):
 
 
 @breaks("FAIL-11")
-class LosesAnExitWhenItIsLeft(StreamTask):
-    """Drops a KeyboardInterrupt or SystemExit if it was cancelled before."""
-
-    async def run(self) -> None:
-        try:
-            await super().run()
-        except (KeyboardInterrupt, SystemExit):
-            if not self.life.cancel_called:
-                raise
-
-
-@breaks("FAIL-11")
 class TakesExitsOfHandlersForTimeouts(ResultHandler):
     """Treats a handler that raises SystemExit as a handler without results."""
 
@@ -392,16 +322,6 @@ class TakesErrorsOfOthersForItsOwn(ResultHandler):
 
 
 @breaks("FAIL-10")
-class TellsTheFirstOfAGroup(ResultHandler):
-    """Unpacks the exception group that a call raises, although the group is the user's."""
-
-    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
-        if isinstance(outcome, Raised) and isinstance(outcome.error, ExceptionGroup):
-            outcome = Raised(outcome.error.exceptions[0], outcome.at)
-        return super().results_of(outcome)
-
-
-@breaks("FAIL-10")
 class CutsTheChainOfCauses(ResultHandler):
     """Names the error of a call, and drops the cause of that error."""
 
@@ -420,34 +340,6 @@ class ForgetsWhatItsTimeoutHandlerRaised(ResultHandler):
             return super().results_at_deadline()
         except CallTimedOut as late:
             raise late from None
-
-
-@breaks("FAIL-8")
-class LetsErrorsOfLateCallsOut(Attempt):
-    """Lets the error of a call that was cancelled before reach its task group."""
-
-    late: Exception | None = None
-
-    async def invoke(self) -> Outcome:
-        try:
-            return await super().invoke()
-        except Exception as error:
-            if self.scope is not None and self.scope.cancel_called:
-                self.late = error
-            raise
-
-    async def run(self, scope: CallScope) -> None:
-        await super().run(scope)
-        if self.late is not None:
-            raise self.late
-
-
-@breaks("FAIL-1", is_bound=True)  # trio draws whether the mail or the end comes first
-class EndsBeforeItsMailsAreRead(StreamTask):
-    """Ends as soon as nothing is in flight, although a mail may report the error of a call."""
-
-    def has_mails(self) -> bool:
-        return False
 
 
 @breaks("FAIL-7")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import OrderedQueue, RecordEntry, SourceReader
+from asyncwait.reference import OrderedQueue, SourceReader
 
 
 @breaks("HOLD-1")
@@ -13,16 +13,6 @@ class KnowsNoRoomForResults(OrderedQueue):
     @property
     def is_full(self) -> bool:
         return len(self) >= self.capacity
-
-
-@breaks("HOLD-1")
-class TellsNobodyOfTheRoom(OrderedQueue):
-    """Does not report the room that a finished record makes until an element comes out."""
-
-    def completed(self, entry: RecordEntry) -> None:
-        max_held, self.max_held = self.max_held, 0
-        super().completed(entry)
-        self.max_held = max_held
 
 
 @breaks("HOLD-2")

@@ -14,11 +14,9 @@ from asyncwait.reference import (
     KeyLines,
     KeyOrderedQueue,
     Outcome,
-    Output,
     RecordEntry,
     ResultHandler,
 )
-from asyncwait.spec import Element
 from asyncwait.spec.snapshots import Stored
 
 
@@ -68,36 +66,6 @@ class NeverFreesKeysOfLateRecords(AsyncWaitOperator):
     def free_key(self, handler: ResultHandler) -> None:
         if self.clock() < handler.due:
             super().free_key(handler)
-
-
-class KeepsItsFinishedRecords(AsyncWaitOperator):
-    """Keeps the decided records that have not come out."""
-
-    output: "FreesKeysWhenResultsAreTaken"
-
-    def free_key(self, handler: ResultHandler) -> None:
-        if handler.entry in iter(self.queue):
-            self.output.decided += (handler,)
-        else:
-            super().free_key(handler)
-
-
-@breaks(
-    "KEY-5",
-    KeepsItsFinishedRecords,
-    behind="KEY-7",
-    why="a fence that holds results back keeps the key busy",
-)
-class FreesKeysWhenResultsAreTaken(Output):
-    """Keeps a key busy until the results of its record have come out."""
-
-    decided: tuple[ResultHandler, ...] = ()
-
-    def take(self) -> Element | None:
-        element = super().take()
-        decided, self.decided = self.decided, ()
-        list(map(self.task.operator.free_key, decided))
-        return element
 
 
 @breaks("KEY-6")
@@ -173,14 +141,6 @@ class GivesNoRoomToWhoWaitsForAKey(KeyLines):
         return following
 
 
-class FreesEachKeyOnce(AsyncWaitOperator):
-    """Does not free a key again that another record holds by then."""
-
-    def free_key(self, handler: ResultHandler) -> None:
-        if not getattr(handler, "has_freed", False):
-            super().free_key(handler)
-
-
 @breaks("SNAP-4")
 class StoresTheRunningRecordFirst(KeyOrderedQueue):
     """Stores the running record of a key before its finished records that are held (KO-12)."""
@@ -188,35 +148,6 @@ class StoresTheRunningRecordFirst(KeyOrderedQueue):
     def elements(self) -> Iterator[Stored]:
         running = {id(entry.element) for entry in self.called if entry.outputs is None}
         yield from sorted(super().elements(), key=lambda element: id(element) not in running)
-
-
-class _FreesKeysOfEndedCalls(AsyncWaitOperator):
-    def free_key(self, handler: ResultHandler) -> None:
-        if not any(getattr(c, "handler", None) is handler for c in self.cancelled.running):
-            super().free_key(handler)
-
-
-@breaks("KEY-5", _FreesKeysOfEndedCalls)
-class HoldsKeysUntilLateCallsEnd(Attempt):
-    """Keeps a key busy until the call that was cancelled at a deadline has ended."""
-
-    def on_ended(self, outcome: Outcome | None) -> None:
-        super().on_ended(outcome)
-        if self.handler.is_decided and self.handler.line is not None:
-            self.operator.free_key(self.handler)
-
-
-@breaks("KEY-1", FreesEachKeyOnce)
-class FreesKeysAgainWhenAbandonedCallsEnd(Attempt):
-    """Frees a key at a deadline, and again when the abandoned call ends."""
-
-    def on_ended(self, outcome: Outcome | None) -> None:
-        watch, keys = self.operator.cancelled.running.get(self), self.operator.keys
-        super().on_ended(outcome)
-        if watch is not None and watch.abandoned and keys is not None:
-            for holder in tuple(keys.lines.get(self.handler.record.key) or ())[:1]:
-                self.operator.free_key(holder)
-                vars(holder).update(has_freed=True)
 
 
 @breaks(

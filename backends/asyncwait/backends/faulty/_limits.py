@@ -91,15 +91,6 @@ class WaitsForTheNextEvent(Gate):
         pass
 
 
-@breaks("LIMIT-4")
-class LooksTooLate(Gate):
-    """Waits 20 ms longer for a window than it has to."""
-
-    def begun(self, permit: Permit) -> None:
-        super().begun(permit)
-        permit.begun += 0.02
-
-
 @breaks("LIMIT-5")
 class KeepsPermitsInBackOffs(Gate):
     """Keeps the permit of a record during its back-off."""

@@ -87,17 +87,6 @@ class TakesEqualRecordsForOne(ResultHandler):
             handler.conclude(outcome)
 
 
-@breaks("ORD-5")
-class CallsAgainWhereAConnectionBreaks(Attempt):
-    """Calls again after a connection error without a retry policy, as some clients do."""
-
-    async def invoke(self) -> Outcome:
-        try:
-            return await super().invoke()
-        except ConnectionError:
-            return await super().invoke()
-
-
 @breaks("ORD-1")
 class OrdersByTime(OrderedQueue):
     """Orders results by timestamp instead of input order."""

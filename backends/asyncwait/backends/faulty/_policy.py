@@ -1,6 +1,5 @@
 """POLICY: operators that get failure handlers wrong."""
 
-import asyncio
 from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
@@ -81,18 +80,6 @@ class ForgetsWhatItsHandlerRaised(ResultHandler):
 
 
 @breaks("POLICY-4")
-class TakesCancellationsOfHandlersForItsOwn(ResultHandler):
-    """Leaves a record undecided if its failure handler raises a cancellation."""
-
-    def decide_despite(self, failure: OperatorError) -> None:
-        try:
-            super().decide_despite(failure)
-        except OperatorError as error:
-            if error is failure or not isinstance(error.__cause__, asyncio.CancelledError):
-                raise
-
-
-@breaks("POLICY-4")
 class SkipsWhereItsHandlerBreaks(ResultHandler):
     """Drops a record if its failure handler raises."""
 
@@ -166,28 +153,3 @@ class TellsItsHandlerOfOneAttempt(ResultHandler):
             raise final.after(attempts) from final.__cause__
         finally:
             self.attempts = attempts
-
-
-@breaks("POLICY-1")
-class FailsByWhatItsTimeoutHandlerGives(ResultHandler):
-    """Fails if the timeout handler's results are invalid, without calling the failure handler."""
-
-    def decide_despite(self, failure: OperatorError) -> None:
-        if self.timed_out and isinstance(failure, InvalidResult):
-            raise failure.after(self.attempts)
-        super().decide_despite(failure)
-
-
-@breaks("POLICY-5")
-class FailsWhatIsRefusedToTheEnd(ResultHandler):
-    """Calls the failure handler about refused results when no attempt is left."""
-
-    def conclude_results(self, results: tuple[Any, ...], at: float) -> None:
-        retry, back_offs = self.operator.config.retry, self.operator.back_offs
-        is_last = retry is not None and 1 < self.attempts == retry.max_attempts
-        if self.operator.function.failure is None or back_offs is None or not is_last:
-            super().conclude_results(results, at)
-        elif back_offs.after_results(self.record, results, 1) is None:
-            self.decide(results)
-        else:
-            self.decide_despite(InvalidResult(self.record, "results that were refused"))

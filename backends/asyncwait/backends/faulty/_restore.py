@@ -2,7 +2,7 @@
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import End, StreamTask
-from asyncwait.spec import Record, Watermark, WatermarkStatus
+from asyncwait.spec import Record, Watermark
 from asyncwait.spec.snapshots import Stored
 
 
@@ -86,24 +86,6 @@ class RestoresKeyByKey(StreamTask):
         super().restore()
 
 
-@breaks("REST-3")
-class RestoresNoStatuses(StreamTask):
-    """Restores records and watermarks, but no statuses."""
-
-    def restore(self) -> None:
-        self.stored = tuple(e for e in self.stored if not isinstance(e, WatermarkStatus))
-        super().restore()
-
-
-@breaks("REST-7", behind="ORD-4", why="what was stored is called from the end as well")
-class RestoresFromTheEnd(StreamTask):
-    """Restores the stored elements in reverse order."""
-
-    def restore(self) -> None:
-        self.stored = self.stored[::-1]
-        super().restore()
-
-
 @breaks("REST-1")
 class RestoresEqualRecordsOnce(StreamTask):
     """Restores only one of several equal records."""
@@ -114,13 +96,4 @@ class RestoresEqualRecordsOnce(StreamTask):
             if not isinstance(element, Record) or element not in stored:
                 stored.append(element)
         self.stored = tuple(stored)
-        super().restore()
-
-
-@breaks("REST-4")
-class HasRoomForAllThatWasStored(StreamTask):
-    """Raises its capacity to the size of the snapshot."""
-
-    def restore(self) -> None:
-        self.queue.capacity = max(len(self.stored), self.config.capacity)
         super().restore()

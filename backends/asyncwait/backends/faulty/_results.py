@@ -4,7 +4,6 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from types import GeneratorType
 from typing import Any
 
 from msgspec.structs import replace
@@ -129,14 +128,6 @@ class AsksSuppliersWhereTheyAre(Attempt):
         return _AsksAtOnce(completion.send, completion.clock)
 
 
-@breaks("RES-1")
-class KeepsSixteenResults(ResultHandler):
-    """Keeps at most sixteen results of a record, and drops the others."""
-
-    def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
-        return super().results_of(outcome)[:16]
-
-
 @breaks("RES-7")
 class AsksEverySupplier(ResultHandler):
     """Calls the supplier of every completion, and only then drops the later completions."""
@@ -168,27 +159,6 @@ class MergesEqualResults(ResultHandler):
         return tuple(merged)
 
 
-@breaks("RES-2")
-class WakesNobodyForASilentRecord(ResultHandler):
-    """Does not wake the consumer when a record is decided without results."""
-
-    def decide(self, results: tuple[Any, ...]) -> None:
-        if results:
-            super().decide(results)
-            return
-        self.cancel_deadline()
-        self.entry.outputs = deque()
-        self.operator.queue.completed(self.entry)
-
-
-@breaks("RES-3")
-class TakesNothingForNoResults(ResultHandler):
-    """Treats None, as from a forgotten `return`, as an empty collection."""
-
-    def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        return () if outcome.given is None else super().collect(outcome)
-
-
 @breaks("RES-4")
 class LetsErrorsOverruleResults(ResultHandler):
     """Fails because of an error that follows the results of the same call."""
@@ -197,14 +167,3 @@ class LetsErrorsOverruleResults(ResultHandler):
         if isinstance(outcome, Raised) and self.is_decided:
             self.results_of(outcome)
         super().on_outcome(outcome)
-
-
-@breaks("RES-1")
-class LooksWhetherAnIteratorHasResults(ResultHandler):
-    """Takes the first result of an iterator to see whether there is one, and loses it."""
-
-    def collect(self, outcome: Returned) -> tuple[Any, ...]:
-        given = outcome.given() if outcome.is_supplied else outcome.given
-        if isinstance(given, GeneratorType) and next(given, None) is None:
-            given = ()
-        return super().collect(Returned(given, outcome.at))

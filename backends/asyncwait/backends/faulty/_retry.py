@@ -1,7 +1,6 @@
 """RETRY: operators that get retries wrong."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,10 +11,8 @@ from asyncwait.reference import (
     AsyncWaitOperator,
     Attempt,
     CancelledCalls,
-    Completion,
     End,
     Outcome,
-    Raised,
     ResultHandler,
     StreamTask,
     Watch,
@@ -28,8 +25,7 @@ from asyncwait.spec import (
     RetryAfter,
     TooManyAbandonedCalls,
 )
-from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import BackOffs, call_failed, reraise_fatal
+from asyncwait.toolkit import BackOffs, call_failed
 
 
 class _KnowsWhoBacksOff(AsyncWaitOperator):
@@ -52,17 +48,6 @@ class RepeatsWhenTheNextElementComes(ResultHandler):
 
     def on_pause_over(self) -> None:
         self.operator.due += (self,)
-
-
-@breaks("RETRY-1")
-class FailsAfterTwoAttempts(AsyncWaitOperator):
-    """Gives up after two attempts, whatever the configured limit."""
-
-    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
-        super().__init__(config, *args, **others)
-        if config.retry is not None:
-            most = min(2, config.retry.max_attempts)
-            self.back_offs = BackOffs(replace(config.retry, max_attempts=most))
 
 
 @breaks("RETRY-2")
@@ -108,16 +93,6 @@ class LetsTheFirstBackOffPassTheCap(ResultHandler):
         if retry is None or self.attempts != 1 or pause != retry.back_off(1):
             return pause  # What the service asks for stays as it is.
         return retry.initial
-
-
-@breaks("RETRY-4")
-class ForgetsTheCap(AsyncWaitOperator):
-    """Multiplies back-offs without a cap."""
-
-    def __init__(self, config: OperatorConfig, *args: Any, **others: Any) -> None:
-        super().__init__(config, *args, **others)
-        if config.retry is not None:
-            self.back_offs = BackOffs(replace(config.retry, cap=max(config.retry.cap, 1e6)))
 
 
 @breaks("RETRY-12")
@@ -175,57 +150,11 @@ class TellsNoAttempts(ResultHandler):
 
 
 @breaks("ELEM-3")
-class PutsOutWhatWasRefused(ResultHandler):
-    """Adds refused results to the results of the next attempt."""
-
-    refused: tuple[Any, ...] = ()
-
-    def pause_after(self, results: tuple[Any, ...], left: float) -> float | None:
-        pause = super().pause_after(results, left)
-        if pause is not None:
-            self.refused += results
-        return pause
-
-    def decide(self, results: tuple[Any, ...]) -> None:
-        super().decide(self.refused + results)
-
-
-@breaks("ELEM-3")
 class HandsOneHandleToAllAttempts(Attempt):
     """Accepts the outcome of an older attempt as the present attempt's: Flink's RT-10."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         self.handler.on_outcome(outcome)
-
-
-@breaks("POLICY-2")
-class FailsByWhatIsRaisedPastTheLimit(Attempt):
-    """Accepts the error of a callback function after its attempt has been decided."""
-
-    def start_callback(self, invoke: Callable[[Any, Completion], None]) -> None:
-        completion = self.completion()
-        self.begin()
-        try:
-            invoke(self.handler.record.value, completion)
-        except BaseException as error:
-            reraise_fatal(error)
-            self.post(self.on_completed, Raised(error, self.operator.clock(), by_callback=True))
-
-
-@breaks("RETRY-10", behind="RETRY-3", why="a call besides does not wait for any back-off")
-class CallsAgainWithoutCancelling(ResultHandler):
-    """Calls a slow record again without cancelling the first call: the faster call wins."""
-
-    def on_begun(self) -> None:
-        super().on_begun()
-        retry = self.operator.config.retry
-        if retry is not None and self.attempts < retry.max_attempts:
-            due = self.operator.clock() + retry.initial
-            self.operator.timers.register(due, self.call_besides)
-
-    def call_besides(self) -> None:
-        if not self.is_decided and self.pause is None:
-            self.start()
 
 
 @breaks("RETRY-10")
@@ -294,19 +223,6 @@ class WaitsOutHopelessBackOffs(ResultHandler):
         return super().pause_after_failure(failure, math.inf)
 
 
-@breaks("RETRY-18")
-class GivesEachAttemptItsOwnDeadline(ResultHandler):
-    """Restarts the record's timeout with each attempt."""
-
-    def on_begun(self) -> None:
-        super().on_begun()
-        timeout = self.operator.config.timeout
-        if timeout is not None and self.attempts > 1:
-            self.cancel_deadline()
-            self.due = self.due_after(timeout)
-            self.deadline = self.operator.timers.register(self.due, self.on_deadline)
-
-
 @breaks("RETRY-12")
 class LetsLongAttemptsRunOn(Attempt):
     """Fails an attempt at its limit, and leaves its call running."""
@@ -317,19 +233,6 @@ class LetsLongAttemptsRunOn(Attempt):
             super().on_limit(due)
         finally:
             self.scope = scope
-
-
-@breaks("RETRY-12")
-class GivesTheLastAttemptNoLimit(Attempt):
-    """Does not apply `attempt_timeout` to the last attempt."""
-
-    def begin(self) -> None:
-        super().begin()
-        retry = self.operator.config.retry
-        is_last = retry is not None and self.number >= retry.max_attempts
-        if is_last and self.limit is not None:
-            self.operator.timers.cancel(self.limit)
-            self.limit = None
 
 
 @breaks("RETRY-13")
@@ -364,26 +267,6 @@ class HurriesAtTheEndOfInput(StreamTask):
             if getattr(timer.callback, "__name__", "") == "on_pause_over":
                 self.timers.cancel(timer)
                 self.post(timer.callback)
-
-
-class _KnowsWhatWasStored(StreamTask):
-    old: tuple[Stored, ...] = ()
-
-    def restore(self) -> None:
-        self.old = self.stored
-        super().restore()
-
-
-@breaks("RETRY-1", _KnowsWhatWasStored)
-class TakesRestoredCallsForRepetitions(ResultHandler):
-    """Counts one attempt from before the crash for each restored record."""
-
-    def start(self) -> None:
-        task = self.operator.output.task
-        assert isinstance(task, _KnowsWhatWasStored)
-        if self.attempts == 0 and any(self.record is stored for stored in task.old):
-            self.attempts = 1
-        super().start()
 
 
 @breaks("RETRY-1")

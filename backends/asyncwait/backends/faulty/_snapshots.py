@@ -3,23 +3,12 @@
 from collections import deque
 from collections.abc import Iterator
 
-import anyio
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import FenceEntry, OrderedQueue, Output, StreamTask, UnorderedQueue
-from asyncwait.spec import Barrier, Element, Record, Snapshot
+from asyncwait.reference import Output, StreamTask, UnorderedQueue
+from asyncwait.spec import Barrier, Element, Snapshot
 from asyncwait.spec.snapshots import Stored
-
-
-@breaks("SNAP-1")
-class ReplacesSnapshotsNotYetTaken(Output):
-    """Drops a snapshot that the consumer has not taken when a newer one comes."""
-
-    def put_ahead(self, element: Element) -> None:
-        if isinstance(element, Snapshot):
-            self.ahead = deque(e for e in self.ahead if not isinstance(e, Snapshot))
-        super().put_ahead(element)
 
 
 @breaks("SNAP-2")
@@ -36,24 +25,6 @@ class ForgetsWhatWaitsForRoom(StreamTask):
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return tuple(self.queue.elements())
-
-
-@breaks("SNAP-2")
-class ForgetsFinishedRecords(OrderedQueue):
-    """Stores the undecided records, but not the decided records that wait to come out."""
-
-    def elements(self) -> Iterator[Stored]:
-        for entry in self.entries:
-            if entry.outputs is None or isinstance(entry, FenceEntry):
-                yield entry.element
-
-
-@breaks("SNAP-3")
-class StoresWhatIsHandedOut(OrderedQueue):
-    """Stores a record until its last result is taken, although other results have come out."""
-
-    def elements(self) -> Iterator[Stored]:
-        return (entry.element for entry in self.entries)
 
 
 @breaks("SNAP-4")
@@ -142,14 +113,6 @@ class TakesCheckpointZeroForNone(StreamTask):
             super().process_barrier(barrier)
 
 
-@breaks("SNAP-2")
-class StoresSixteenElements(StreamTask):
-    """Stores at most sixteen elements in a snapshot, and drops the others."""
-
-    def in_flight_elements(self) -> tuple[Stored, ...]:
-        return super().in_flight_elements()[:16]
-
-
 @breaks("SNAP-3")
 class FillsSnapshotsWhenTheyAreTaken(Output):
     """Fills a snapshot when the consumer takes it, not when its barrier is read."""
@@ -161,28 +124,6 @@ class FillsSnapshotsWhenTheyAreTaken(Output):
         return element
 
 
-@breaks("SNAP-4")
-class StoresFencesApart(StreamTask):
-    """Stores all records before all fences."""
-
-    def in_flight_elements(self) -> tuple[Stored, ...]:
-        return tuple(sorted(super().in_flight_elements(), key=lambda e: not isinstance(e, Record)))
-
-
-@breaks("SNAP-5")
-class WritesSnapshotsInTheBackground(StreamTask):
-    """Emits a snapshot when it is written, after elements from behind its barrier."""
-
-    def process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        upstream = barrier if isinstance(barrier, Snapshot) else None
-        snapshot = Snapshot(barrier.checkpoint_id, self.in_flight_elements(), upstream=upstream)
-        self.spawn(self.write, snapshot)
-
-    async def write(self, snapshot: Snapshot) -> None:
-        await anyio.sleep(0.02)
-        self.output.put_ahead(snapshot)
-
-
 @breaks("SNAP-8")
 class AnswersOneRequestAtATime(Output):
     """Ignores a request while the snapshot of an earlier request has not been taken."""
@@ -192,15 +133,6 @@ class AnswersOneRequestAtATime(Output):
             super().put_first(snapshot)
 
 
-@breaks("SNAP-9", behind="STAT-2", why="the same number says which element waits")
-class CountsStoredElementsAsRead(StreamTask):
-    """Counts restored elements as read from the source."""
-
-    def restore(self) -> None:
-        self.read += len(self.stored)
-        super().restore()
-
-
 @breaks("SNAP-10")
 class CutsTheChainOfUpstreams(StreamTask):
     """Stores the snapshot that came in without the upstream snapshot inside it."""
@@ -208,16 +140,6 @@ class CutsTheChainOfUpstreams(StreamTask):
     def process_barrier(self, barrier: Barrier | Snapshot) -> None:
         if isinstance(barrier, Snapshot):
             barrier = replace(barrier, upstream=None)
-        super().process_barrier(barrier)
-
-
-@breaks("SNAP-10")
-class KeepsTwoUpstreamSnapshots(StreamTask):
-    """Stores two levels of upstream snapshots, and drops those further upstream."""
-
-    def process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        if isinstance(barrier, Snapshot) and barrier.upstream is not None:
-            barrier = replace(barrier, upstream=replace(barrier.upstream, upstream=None))
         super().process_barrier(barrier)
 
 

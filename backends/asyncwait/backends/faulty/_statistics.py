@@ -11,10 +11,8 @@ from asyncwait.reference import (
     Entry,
     OrderedQueue,
     Outcome,
-    RecordEntry,
     ResultHandler,
     StreamTask,
-    UnorderedQueue,
     Watch,
 )
 from asyncwait.spec import OperatorError, Record, Statistics
@@ -33,19 +31,6 @@ class CountsFencesAsRecords(OrderedQueue):
         self.records -= not isinstance(entry.element, Record)
 
 
-@breaks("STAT-1", behind="STAT-3", why="what is held is counted by what is in flight")
-class LosesSightOfWhatIsDecided(UnorderedQueue):
-    """Does not count decided records as in flight, although they have not been taken."""
-
-    def completed(self, entry: RecordEntry) -> None:
-        self.records -= 1
-        super().completed(entry)
-
-    def remove(self, entry: Entry) -> None:
-        self.records += isinstance(entry.element, Record)
-        super().remove(entry)
-
-
 @breaks("STAT-2")
 class CountsWhatIsRestoredAsWaiting(StreamTask):
     """Counts restored elements among the read elements that wait for room."""
@@ -53,15 +38,6 @@ class CountsWhatIsRestoredAsWaiting(StreamTask):
     @property
     def waiting(self) -> int:
         return len(self.backlog)
-
-
-@breaks("STAT-2")
-class CountsWhatWaitsInLine(StreamTask):
-    """Does not count the first of the waiting elements."""
-
-    @property
-    def waiting(self) -> int:
-        return max(0, super().waiting - 1)
 
 
 @breaks("STAT-3")
@@ -95,15 +71,6 @@ class CountsCallsThatHaveEnded(Attempt):
         super().on_ended(outcome)
 
 
-@breaks("STAT-4")
-class CountsRecordsAsCalls(Attempt):
-    """Counts one call per record, whatever the number of attempts."""
-
-    def begin(self) -> None:
-        super().begin()
-        self.operator.calls -= self.number > 1
-
-
 @breaks("STAT-5")
 class CountsRecordsThatAreRepeated(Attempt):
     """Counts one retry per record, whatever the number of attempts."""
@@ -112,19 +79,6 @@ class CountsRecordsThatAreRepeated(Attempt):
         has_counted = self.number - 1 > 1
         super().begin()
         self.operator.retries -= has_counted
-
-
-@breaks("STAT-5")
-class CountsWhatItMeansToRepeat(ResultHandler):
-    """Counts a retry when the back-off begins, although the deadline may prevent the retry."""
-
-    def back_off(self, due: float) -> None:
-        super().back_off(due)
-        self.operator.retries += 1
-
-    def start(self) -> None:
-        self.operator.retries -= self.attempts > 0
-        super().start()
 
 
 @breaks("STAT-6")
@@ -198,15 +152,6 @@ class LetsItsMarkFall(OrderedQueue):
             self.most_records = self.most_held = 0
 
 
-@breaks("STAT-9")
-class MarksItsCapacity(OrderedQueue):
-    """Reports its capacity as the most records in flight."""
-
-    def put(self, entry: Entry) -> None:
-        super().put(entry)
-        self.most_records = self.capacity
-
-
 @breaks("STAT-10")
 class IsAsOldAsItsLastCall(ResultHandler):
     """Restarts the age of a record with each attempt."""
@@ -249,25 +194,3 @@ class CountsWhatItsConsumerLeaves(StreamTask):
     @property
     def waiting(self) -> int:
         return super().waiting + self.output.overtakers
-
-
-@breaks("STAT-3")
-class HoldsWhatOvertakes(StreamTask):
-    """Counts markers and snapshots that the consumer has not taken as held."""
-
-    def statistics(self) -> Statistics:
-        figures = super().statistics()
-        return replace(figures, held=figures.held + len(self.output.ahead))
-
-
-@breaks("STAT-10")
-class CountsTheWaitForAKey(ResultHandler):
-    """Starts the age of a record on admission, before its first call."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.admitted = self.operator.clock()
-
-    def on_begun(self) -> None:
-        super().on_begun()
-        self.operator.queue.called[self.entry] = self.admitted

@@ -52,23 +52,6 @@ class LetsDeadlinesWaitForRoom(ResultHandler):
 
 
 @breaks("TIME-2")
-class LooksForDeadlinesInInputOrder(ResultHandler):
-    """Checks deadlines in input order, and stops at the first record that is not late."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.in_order: list[ResultHandler] = vars(self.operator).setdefault("in_order", [])
-        self.in_order[:] = [*(each for each in self.in_order if not each.is_decided), self]
-
-    def on_deadline(self) -> None:
-        if self.in_order and self.in_order[0].due > self.due:
-            soon = self.operator.clock() + 0.001
-            self.deadline = self.operator.timers.register(soon, self.on_deadline)
-        else:
-            super().on_deadline()
-
-
-@breaks("TIME-2")
 class DropsDeadlinesAtTheEndOfInput(StreamTask):
     """Stops its timers at the end of input, so the last records wait forever: FLINK-13491."""
 
@@ -209,23 +192,6 @@ class TimesFinishedRecordsOut(ResultHandler):
         if self.entry.outputs:
             self.results_at_deadline()
         super().on_deadline()
-
-
-@breaks("TIME-2")
-class LooksAtDeadlinesNowAndThen(TimerService):
-    """Checks its deadlines only every tenth of a second."""
-
-    def register(self, when: float, callback: Callable[[], object]) -> Timer:
-        return super().register(math.ceil(when * 10 - 1e-6) / 10, callback)
-
-
-@breaks("TIME-1", behind="RETRY-5", why="a back-off ends by a timer, too, and ends early")
-class FiresNearDeadlinesTogether(TimerService):
-    """Fires all timers together that are due within the next 5 ms, to wake up less often."""
-
-    def run_due(self, due: list[Timer]) -> None:
-        soon = self.now() + 0.005
-        super().run_due([timer for timer in self.timers if timer in due or timer.when <= soon])
 
 
 @breaks("TIME-2")

@@ -1,7 +1,6 @@
 """WM: operators that do not treat watermarks and statuses as fences."""
 
 from collections import deque
-from itertools import pairwise
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
@@ -25,19 +24,6 @@ class PutsWatermarksAmongRecords(UnorderedQueue):
         if self.segments and isinstance(entry.element, Watermark):
             return self.segments[-1]
         return super().segment_for(entry)
-
-
-@breaks("WM-1", behind="WM-3", why="a watermark that comes too early overtakes the one before it")
-class CountsItsOwnEpochOnly(UnorderedQueue):
-    """Releases a watermark when its own epoch is decided, although older epochs are not."""
-
-    def peek_ready(self) -> Entry | None:
-        entry = super().peek_ready()
-        for epoch, fence in pairwise(self.segments):
-            is_over = not epoch.is_fence and len(epoch.ready) == len(epoch.entries)
-            if entry is None and fence.is_fence and is_over:
-                entry = fence.ready[0]
-        return entry
 
 
 @breaks("WM-2")
@@ -118,26 +104,6 @@ class HasRoomForEightSegments(UnorderedQueue):
         return self.segments[-1]
 
 
-@breaks("WM-3")
-class MergesWatermarksInARow(AsyncWaitOperator):
-    """Replaces a waiting watermark by the next one."""
-
-    _last: FenceEntry | None = None
-
-    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
-        last = self._last
-        if isinstance(fence, Watermark) and last is not None and last.outputs:
-            last.element, last.outputs = fence, deque([fence])
-        else:
-            super().process_fence(fence)
-
-    def admit(self, entry: Entry) -> None:
-        super().admit(entry)
-        self._last = None
-        if isinstance(entry, FenceEntry) and isinstance(entry.element, Watermark):
-            self._last = entry
-
-
 @breaks("WM-5")
 class LetsWatermarksPassStatuses(OrderedQueue):
     """Lets watermarks overtake statuses."""
@@ -152,26 +118,6 @@ class LetsWatermarksPassStatuses(OrderedQueue):
         ):
             later.insert(1, self.entries.pop())
         self.entries.extend(later)
-
-
-@breaks("WM-6")
-class LetsStatusesCancelEachOther(AsyncWaitOperator):
-    """Drops a waiting "idle" and the "active" that follows it."""
-
-    _last: Entry | None = None
-
-    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
-        last = self._last
-        if last is not None and last.outputs and fence == WatermarkStatus(idle=False):
-            last.outputs.clear()
-            self.queue.drop_empty()
-        else:
-            super().process_fence(fence)
-
-    def admit(self, entry: Entry) -> None:
-        super().admit(entry)
-        is_idle = entry.element == WatermarkStatus(idle=True)
-        self._last = entry if is_idle else None
 
 
 @breaks("WM-3")
