@@ -306,6 +306,7 @@ class StreamTask:
         if (
             self.is_stopped
             or self.backlog
+            or self.stored
             or (output.ahead and output.overtakers > self.config.capacity)
         ):
             return
