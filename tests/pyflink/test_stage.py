@@ -6,8 +6,8 @@ from typing import Never
 import anyio
 import pytest
 
+from asyncwait.backends.flink._stage import Ended, Stage
 from asyncwait.backends.pyflink import open_operator
-from asyncwait.backends.pyflink._stage import Ended, Stage
 from asyncwait.backends.pyflink._threading import Condition, Lock
 from asyncwait.toolkit import plain_wait
 

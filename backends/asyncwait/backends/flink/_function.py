@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from asyncwait.backends.flink._jvm import java
+from asyncwait.backends.flink._stage import Stage
 from asyncwait.backends.flink._surroundings import proxy
-from asyncwait.backends.flink._turns import Turns
 from asyncwait.backends.flink._values import Collection, Result, Tokens, java_collection, java_null
 from asyncwait.spec import Record
 from asyncwait.spec.texts import shown
@@ -37,11 +37,11 @@ class Handle:
         token: str,
         future: Any,
         tokens: Tokens,
-        turns: Turns,
+        stage: Stage,
         on_emitted: Callable[[], object],
     ) -> None:
         self._token, self._future = token, future
-        self._tokens, self._turns, self._on_emitted = tokens, turns, on_emitted
+        self._tokens, self._stage, self._on_emitted = tokens, stage, on_emitted
 
     def complete(self, results: Any) -> None:
         """Complete with results: None is null; an object that is no collection becomes an error."""
@@ -56,7 +56,7 @@ class Handle:
         """Complete with a supplier. Flink calls it in its thread (CO-10); it runs on the loop."""
 
         def get() -> Any:
-            return self._turns.ask(lambda: self._java(supplied(supplier)))
+            return self._stage.ask(lambda: self._java(supplied(supplier)))
 
         name = "streaming.api.functions.async.CollectionSupplier"
         self._future.complete(proxy(name, {"get": self._tokens.through_java(get)}))
@@ -135,11 +135,11 @@ class CalledFunction(ForeignCalls):
     """Calls the user's function for Flink: Flink has its own thread, the calls run on the loop."""
 
     def __init__(
-        self, parts: FunctionParts, tokens: Tokens, turns: Turns, spawn: Spawn, *, forgets: bool
+        self, parts: FunctionParts, tokens: Tokens, stage: Stage, spawn: Spawn, *, forgets: bool
     ) -> None:
         super().__init__(parts, spawn)
         self._forgets = forgets
-        self._tokens, self._turns = tokens, turns
+        self._tokens, self._stage = tokens, stage
         self._called: dict[str, int] = {}
 
     def java(self) -> Any:
@@ -155,7 +155,7 @@ class CalledFunction(ForeignCalls):
     # In Flink's thread
 
     def _invoke(self, token: Any, future: Any) -> None:
-        self._turns.ask(partial(self._call, str(token), self._handle(token, future)))
+        self._stage.ask(partial(self._call, str(token), self._handle(token, future)))
 
     def _time_out(self, token: Any, future: Any) -> None:
         """Call the timeout handler; without a handler, fail as Flink's own does (TO-7)."""
@@ -165,14 +165,14 @@ class CalledFunction(ForeignCalls):
             late = java("java.util.concurrent.TimeoutException")
             future.completeExceptionally(late("Async function call has timed out."))
             return
-        results = self._turns.ask(lambda: asked(record.value))  # Flink handles its errors (TO-10)
+        results = self._stage.ask(lambda: asked(record.value))  # Flink handles its errors (TO-10)
         if results is not None:  # otherwise the handler does nothing (TO-9)
             handle = self._handle(token, future)
-            self._turns.ask(lambda: handle.complete(results))
+            self._stage.ask(lambda: handle.complete(results))
 
     def _handle(self, token: Any, future: Any) -> Handle:
         return Handle(
-            str(token), future, self._tokens, self._turns, partial(self._emitted, str(token))
+            str(token), future, self._tokens, self._stage, partial(self._emitted, str(token))
         )
 
     def _emitted(self, token: str) -> None:

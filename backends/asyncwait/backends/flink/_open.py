@@ -1,44 +1,18 @@
 """Opening Flink's operators through the common interface."""
 
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable
 from typing import Any
 
 from msgspec.structs import replace
 
+from asyncwait.backends.flink._foreign import ForeignStream
 from asyncwait.backends.flink._jvm import require_tables, start_java
 from asyncwait.backends.flink._retries import require_sayable
-from asyncwait.backends.flink._task import FlinkTask
-from asyncwait.reference import REFERENCE, Output, ResultStream
-from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot, Statistics
+from asyncwait.backends.flink._side import FlinkTask
+from asyncwait.reference import REFERENCE
+from asyncwait.spec import Element, InvalidConfig, OperatorConfig, Snapshot
 
-
-class FlinkResults:
-    """The output of an open operator; see `asyncwait.spec.OperatorResults`."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-
-    def __aiter__(self) -> AsyncIterator[Element]:
-        return self
-
-    async def __anext__(self) -> Element:
-        """Return the next element."""
-        return await self._output.__anext__()
-
-    def statistics(self) -> Statistics:
-        """Return the figures counted around the operator."""
-        return self._output.statistics()
-
-
-class FlinkStream(ResultStream):
-    """Opens and leaves Flink's operator as the reference is opened and left."""
-
-    async def __aenter__(self) -> FlinkResults:  # type: ignore[override]
-        """Enter; the results have no snapshots on request, because Flink has none."""
-        return FlinkResults(await super().__aenter__())
-
-
-_PARTS = replace(REFERENCE, stream=FlinkStream, task=FlinkTask)
+_PARTS = replace(REFERENCE, stream=ForeignStream, task=FlinkTask)
 
 
 def open_keyed_operator(
@@ -46,7 +20,7 @@ def open_keyed_operator(
     fn: Any,
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
-) -> FlinkStream:
+) -> ForeignStream:
     """Open Flink's key-ordered operator, which raises the errors that `open_operator` raises."""
     if isinstance(config, OperatorConfig):
         config.require_only("Flink's key-ordered operator")
@@ -55,7 +29,7 @@ def open_keyed_operator(
             raise InvalidConfig.of("mode", config.mode, expected)
     start_java()
     require_tables()
-    return FlinkStream(_PARTS, config, fn, elements, restore)
+    return ForeignStream(_PARTS, config, fn, elements, restore)
 
 
 def open_operator(
@@ -63,7 +37,7 @@ def open_operator(
     fn: Any,
     elements: AsyncIterable[Element],
     restore: Snapshot | None = None,
-) -> FlinkStream:
+) -> ForeignStream:
     """Open Flink's operator; see `asyncwait.spec.OpenOperator`.
 
     Raises:
@@ -81,4 +55,4 @@ def open_operator(
             )
             raise InvalidConfig.of("mode", config.mode, expected)
     start_java()
-    return FlinkStream(_PARTS, config, fn, elements, restore)
+    return ForeignStream(_PARTS, config, fn, elements, restore)

@@ -6,9 +6,9 @@ from contextvars import Context
 from typing import Any
 
 from asyncwait.backends.flink._jvm import flink
-from asyncwait.backends.flink._turns import Turns
+from asyncwait.backends.flink._stage import Stage
 from asyncwait.backends.flink._values import Tokens
-from asyncwait.spec import InvalidConfig, InvalidResult, Retry
+from asyncwait.spec import InvalidConfig, InvalidResult, OperatorConfig, Retry
 
 MAX_LONG = 2**63 - 1
 MAX_INT = 2**31 - 1
@@ -20,6 +20,13 @@ NEVER = 2**61
 def milliseconds(seconds: float) -> int:
     """Return `seconds` in Flink's unit: whole milliseconds, at most `MAX_LONG`."""
     return MAX_LONG if seconds * 1000 > MAX_LONG else math.ceil(round(seconds * 1000, 6))
+
+
+def deadline(config: OperatorConfig) -> int:
+    """Return the milliseconds to a deadline; 0 for none, except with retries (VA-4, PY-11)."""
+    if config.timeout is not None:
+        return milliseconds(config.timeout)
+    return 0 if config.retry is None else NEVER
 
 
 def require_sayable(retry: Retry | None) -> None:
@@ -44,7 +51,7 @@ def require_sayable(retry: Retry | None) -> None:
 
 def strategy(
     retry: Retry,
-    turns: Turns,
+    stage: Stage,
     tokens: Tokens,
     error_of: Callable[[Any], BaseException],
     context: Context,
@@ -62,7 +69,7 @@ def strategy(
 
     def is_reason(thrown: Any) -> bool:
         error = error_of(thrown)
-        return not isinstance(error, InvalidResult) and bool(turns.ask(lambda: wants(error)))
+        return not isinstance(error, InvalidResult) and bool(stage.ask(lambda: wants(error)))
 
     wants = _within(context, retry.wants)
     builder.ifException(_java_predicate(tokens, is_reason))
@@ -70,7 +77,7 @@ def strategy(
         asked = _within(context, refuses)
 
         def is_refused(given: Any) -> bool:
-            return bool(turns.ask(lambda: asked(tuple(given.given))))
+            return bool(stage.ask(lambda: asked(tuple(given.given))))
 
         builder.ifResult(_java_predicate(tokens, is_refused))
     return builder.build()

@@ -6,8 +6,8 @@ from functools import wraps
 from typing import Any
 
 from asyncwait.backends.flink._jvm import java
+from asyncwait.backends.flink._stage import Stage
 from asyncwait.backends.flink._surroundings import proxy
-from asyncwait.backends.flink._turns import Turns
 from asyncwait.spec import AsyncWaitError, CallFailed, CallTimedOut, OperatorError, Record
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import ByKey, invalid_key
@@ -250,9 +250,9 @@ class KeyedTokens(Tokens):
     then contain the old state (KO-12).
     """
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, stage: Stage) -> None:
         super().__init__()
-        self._turns = turns
+        self._stage = stage
         self._keys: ByKey[_Key] = ByKey()
         self._known: dict[str, _Key] = {}
         self._stored: set[str] = set()
@@ -264,7 +264,7 @@ class KeyedTokens(Tokens):
         Raises:
             InvalidKey: the key can't be compared with others.
         """
-        key = self._turns.ask(lambda: self._key_of(record))
+        key = self._stage.ask(lambda: self._key_of(record))
         key.records += 1
         return self.of(record, mark=_MARK + key.token)
 
@@ -306,7 +306,7 @@ class KeyedTokens(Tokens):
 
     def _forget(self, given: Any, key: _Key) -> None:
         del self._known[key.token]
-        self._turns.ask(lambda: self._keys.remove(given, key))
+        self._stage.ask(lambda: self._keys.remove(given, key))
 
 
 def key_of(token: Any) -> str:

@@ -10,7 +10,7 @@ from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeAlias
 
-from asyncwait.backends.pyflink._stage import Ended, here
+from asyncwait.backends.flink._stage import Ended, here
 
 Ending: TypeAlias = Callable[[], Any]
 """Returns the results of a call, or raises its error."""

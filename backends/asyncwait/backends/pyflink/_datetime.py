@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from asyncwait.backends.pyflink._stage import here
+from asyncwait.backends.flink._stage import here
 
 
 class Span:

@@ -7,9 +7,9 @@ from itertools import count
 from typing import Any
 
 from asyncwait.backends.flink._function import ForeignCalls, Spawn
+from asyncwait.backends.flink._stage import here
 from asyncwait.backends.flink._values import failure_of
 from asyncwait.backends.pyflink._asyncio import Call, Ending
-from asyncwait.backends.pyflink._stage import here
 from asyncwait.spec import AsyncWaitError, Record
 from asyncwait.spec.texts import joined, shown
 from asyncwait.toolkit import FunctionParts, call_scope, collect_results

@@ -1,14 +1,14 @@
 """PyFlink's operation, in a thread that feeds it as a worker does and receives its output."""
 
 import pickle
-from collections import deque
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
-from asyncwait.backends.flink._retries import NEVER, milliseconds
+from asyncwait.backends.flink._foreign import ForeignSide
+from asyncwait.backends.flink._retries import deadline, milliseconds
+from asyncwait.backends.flink._stage import Stage
 from asyncwait.backends.pyflink._function import (
     CalledFunction,
     Failures,
@@ -17,7 +17,6 @@ from asyncwait.backends.pyflink._function import (
     asked_within,
 )
 from asyncwait.backends.pyflink._load import operation
-from asyncwait.backends.pyflink._stage import Stage
 from asyncwait.spec import (
     Barrier,
     Element,
@@ -29,65 +28,32 @@ from asyncwait.spec import (
 )
 
 
-class PyFlinkSide:
+class PyFlinkSide(ForeignSide):
     """Makes the operation, and feeds it as a worker does, in a thread of its own."""
 
     def __init__(self, config: OperatorConfig, function: CalledFunction, stage: Stage) -> None:
-        self._config, self._function, self._stage = config, function, stage
-        self._records = Records()
-        self._failures = Failures(self._records, function)
-        self._work: Callable[[], object] | None = None
+        self._config, self._records = config, Records()
+        super().__init__(stage, function, Failures(self._records, function).plain)
         self._operation: Any = None
-        self.given: deque[Element] = deque()
-        """Elements that have come out and that the consumer has not taken."""
-        self.failure: BaseException | None = None
-        """The error that PyFlink has raised in the thread that feeds it."""
-        self.is_idle = self.is_finished = False
 
-    # On the loop
+    def begin(self) -> None:
+        """Make the operation, and open it."""
+        self._operation = made(self._config, self.function, self._emit)
+        self._operation.open()
 
     def process(self, element: Element) -> None:
-        """Queue an element for processing; for a barrier, a snapshot."""
+        """Process an element; for a barrier, wait until nothing is in flight (PY-10)."""
         if isinstance(element, Record):
             held = self._records.held(element)
-            row = (element.timestamp, _NO_WATERMARK, held)
-            self._do(partial(self._operation.process_element, held, row))
+            self._operation.process_element(held, (element.timestamp, _NO_WATERMARK, held))
         else:
             assert isinstance(element, Barrier | Snapshot)
-            self._do(partial(self._snapshot, element))
+            self._operation.finish()
+            self.emit_snapshot(element, ())
+            self._wait_for_room()
 
     def end_input(self) -> None:
-        """Queue the end of the input."""
-        self._do(self._finish)
-
-    def _do(self, work: Callable[[], object]) -> None:
-        self._work, self.is_idle = work, False
-
-    # In the thread
-
-    def live(self) -> None:
-        """Make the operation, and do its queued work until the end or an error."""
-        try:
-            self._operation = made(self._config, self._function, self._emit)
-            self._operation.open()
-            while not self.is_finished:
-                self.is_idle = True
-                self._stage.wait(lambda: self._work is not None)
-                assert self._work is not None
-                work, self._work = self._work, None
-                work()
-                del work
-        except Exception as error:
-            self.failure = self._failures.plain(error)
-
-    def _snapshot(self, barrier: Barrier | Snapshot) -> None:
-        """Wait until nothing is in flight, as before each checkpoint (PY-10)."""
-        self._operation.finish()
-        upstream = barrier if isinstance(barrier, Snapshot) else None
-        self.given.append(Snapshot(barrier.checkpoint_id, (), upstream=upstream))
-        self._wait_for_room()
-
-    def _finish(self) -> None:
+        """Report the end of the input, and wait until everything has come out."""
         self._operation.finish()
         self._operation.close()
         self.is_finished = True
@@ -101,7 +67,7 @@ class PyFlinkSide:
         self._wait_for_room()
 
     def _wait_for_room(self) -> None:
-        self._stage.wait(lambda: not self.given)
+        self.stage.wait(lambda: not self.given)
 
 
 def strategy(retry: Retry | None) -> Any:
@@ -181,18 +147,11 @@ def _described(config: OperatorConfig, function: CalledFunction) -> Any:
 
     return AsyncFunctionDescriptor(
         Function(),
-        Time.milliseconds(_timeout(config)),
+        Time.milliseconds(deadline(config)),
         config.capacity,
         strategy(config.retry),
         AsyncFunctionDescriptor.OutputMode[config.mode.upper()],
     )
-
-
-def _timeout(config: OperatorConfig) -> int:
-    """Return the milliseconds to a deadline; 0 for none, but retries require a deadline."""
-    if config.timeout is not None:
-        return milliseconds(config.timeout)
-    return 0 if config.retry is None else NEVER
 
 
 _sent: dict[int, Any] = {}

@@ -8,7 +8,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from asyncwait.backends.pyflink._stage import Actor, Alarm, here
+from asyncwait.backends.flink._stage import Actor, Alarm, here
 
 
 class Lock:

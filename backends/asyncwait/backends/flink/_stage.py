@@ -13,7 +13,7 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Protocol
 
-from asyncwait.backends.flink._turns import for_the_program
+from asyncwait.toolkit import reraise_fatal
 
 
 class Ended(BaseException):
@@ -203,7 +203,8 @@ class Stage:
                 self._answer = (question(), None)
             except BaseException as error:
                 self._answer = (None, error)
-                interruption = interruption or for_the_program(error)
+                interruption = interruption or _for_the_program(error)
+                self.is_over = self.is_over or interruption is not None
         self._current = None
         if actor.is_over:
             self._actors.remove(actor)
@@ -240,8 +241,7 @@ class Stage:
             until: returns whether the condition holds.
             poll: seconds after which the thread wakes to look, and waits again.
         """
-        if self.is_over:
-            raise Ended
+        self.require_going()
         if until():
             return True
         actor = self._current
@@ -274,8 +274,7 @@ class Stage:
 
     def ask(self, question: Callable[[], Any]) -> Any:
         """Let the loop call `question`; return its result, or raise its error."""
-        if self.is_over:
-            raise Ended
+        self.require_going()
         assert self._current is not None
         self._question = question
         self._give_turn(self._current)
@@ -287,5 +286,22 @@ class Stage:
     def _give_turn(self, actor: Actor) -> None:
         self._loops.release()
         actor.turn.acquire()
+        self.require_going()
+
+    def require_going(self) -> None:
+        """End the thread if all threads must end.
+
+        Raises:
+            Ended: they must.
+        """
         if self.is_over:
             raise Ended
+
+
+def _for_the_program(error: BaseException) -> BaseException | None:
+    """Return the part of an error that is for the whole program; None for none."""
+    try:
+        reraise_fatal(error)
+    except BaseException as urgent:
+        return urgent
+    return None
