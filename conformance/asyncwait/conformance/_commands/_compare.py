@@ -11,7 +11,9 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice, tee, zip_longest
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import tee, zip_longest
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -75,27 +77,23 @@ class Difference(Struct, frozen=True):
     second: tuple[str, ...]
 
 
-def differences(first: Trace, second: Trace) -> Iterator[Difference]:
-    """Yield the differences of two traces of one scenario, in the order of time."""
+def difference(first: Trace, second: Trace) -> Difference | None:
+    """Return the first instant in which two traces of one scenario differ; None if none does."""
     for number, (one, other) in enumerate(zip_longest(first.legs, second.legs)):
         ours, theirs = _instants(one), _instants(other)
         for at in sorted(ours.keys() | theirs.keys()):
             there, here = ours.get(at, _Instant()), theirs.get(at, _Instant())
             if there != here:
-                yield Difference(number, at, there.without(here), here.without(there))
+                return Difference(number, at, there.without(here), here.without(there))
+    return None
 
 
+@dataclass
 class _Instant:
     """The events of one instant of a leg in words: the outputs, and the rest."""
 
-    def __init__(self) -> None:
-        self.out: list[str] = []
-        self.rest: Counter[str] = Counter()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Instant) and (self.out, self.rest) == (other.out, other.rest)
-
-    __hash__ = None  # type: ignore[assignment]  # it grows
+    out: list[str] = field(default_factory=list)
+    rest: Counter[str] = field(default_factory=Counter)
 
     def without(self, other: "_Instant") -> tuple[str, ...]:
         """Return the events that `other` lacks; the outputs if only their order differs."""
@@ -136,13 +134,9 @@ def _names(events: Iterable[Event]) -> Iterator[str]:
             results = ", ".join(map(repr, event.results))
             yield f"{calls[event.call]} {event.how} {results}".rstrip()
         else:
-            yield " ".join([str(event.__struct_config__.tag), *_said(event)])
-
-
-def _said(event: Event) -> Iterator[str]:
-    for name, value in asdict(event).items():
-        if name != "at" and value not in (None, ""):
-            yield f"{name} {value!r}"
+            told = {k: v for k, v in asdict(event).items() if k != "at" and v not in (None, "")}
+            words = (f"{name} {value!r}" for name, value in told.items())
+            yield " ".join([str(event.__struct_config__.tag), *words])
 
 
 Kind: TypeAlias = Literal["equal", "tie", "explained", "unexplained", "in error"]
@@ -157,7 +151,6 @@ class Side:
     ) -> None:
         self.name = name
         self.expected = expected
-        self.capabilities = capabilities
         checks = {rule: CHECKS[rule] for rule in rules_for(capabilities)}
         self.tally = Tally(checks, checks, expected)
 
@@ -168,19 +161,6 @@ class Pair(Struct, frozen=True):
     case: Case
     runs: tuple[Trace, Trace]
     at: Difference
-
-    def marks(self, sides: tuple[Side, Side]) -> Iterator[Violation]:
-        """Yield a mark for the timeline of each run, at their first difference."""
-        for side, what in zip(sides, (self.at.first, self.at.second), strict=True):
-            text = f"only {side.name}: {'; '.join(what) or 'nothing'}"
-            yield Violation(text, self.at.at, self.at.leg)
-
-    def why(self, sides: tuple[Side, Side]) -> Iterator[str]:
-        """Yield the rules that the runs break."""
-        for side, run in zip(sides, self.runs, strict=True):
-            for rule, failure in side.tally.findings(self.case, run).items():
-                found = failure.violation
-                yield f"{side.name} breaks {rule} at {found.at:g} ms: {found.text}"
 
 
 class Comparison:
@@ -200,7 +180,7 @@ class Comparison:
                 side.tally.fail(case, f"{side.name}: {why}")
         if isinstance(first, Broken) or isinstance(second, Broken) or len(self.errors) > before:
             self.kinds["in error"] += 1
-        elif (found := next(differences(first, second), None)) is None:
+        elif (found := difference(first, second)) is None:
             self.kinds["equal"] += 1
         else:
             kind = self._judge(case, first, second)
@@ -250,7 +230,9 @@ def compare(
     """
     first, second = backends
     can = first.capabilities & second.capabilities
-    comparison = Comparison(_side(first), _side(second))
+    comparison = Comparison(
+        *(Side(each.name, each.capabilities, each.expected_failures) for each in backends)
+    )
     cases = Cases(plan, can)
     for number, (one, other) in enumerate(_runs(backends, cases.scenarios())):
         progress(number, cases.count)
@@ -259,10 +241,6 @@ def compare(
         pair = comparison.unexplained[0]
         comparison.unexplained[0] = _smallest(comparison, backends, pair, can) or pair
     return comparison
-
-
-def _side(backend: Served) -> Side:
-    return Side(backend.name, backend.capabilities, backend.expected_failures)
 
 
 def _runs(
@@ -280,20 +258,17 @@ def _smallest(
     can: frozenset[Capability],
 ) -> Pair | None:
     """Return the smallest pair found in time in which a backend breaks the same rule."""
-
-    def adapt(scenario: Scenario) -> Scenario:
-        return adapted(scenario, can)
-
     ends = time.monotonic() + SHRINK_SECONDS
     for side, backend, run in zip(comparison.sides, backends, pair.runs, strict=True):
         for rule, failure in side.tally.findings(pair.case, run).items():
-            try_out = trials(backend.play, adapt, side.tally.findings)
+            fitting = partial(adapted, capabilities=can)
+            try_out = trials(backend.play, fitting, side.tally.findings)
             search = Search(try_out, is_over=lambda: time.monotonic() > ends)
             case = search.smallest(rule, failure).case
             for one, other in _runs(backends, [case.scenario]):
                 if isinstance(one, Trace) and isinstance(other, Trace):
-                    for found in differences(one, other):
-                        return Pair(case, (one, other), found)
+                    found = difference(one, other)
+                    return Pair(case, (one, other), found) if found else None
             return None
     return None
 
@@ -345,13 +320,12 @@ def compare_command(
         open_backend(second, patience=patience, jobs=jobs, folder=folder) as other,
     ):
         plan = Coverage(count, seed, shrinks=not no_shrink)
-        compared = compare((one, other), plan, told_by_quarters(_tell))
+        tell = told_by_quarters(
+            lambda done, of: say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
+        )
+        compared = compare((one, other), plan, tell)
     _print(compared, console())
     sys.exit(compared.exit_code)
-
-
-def _tell(done: int, of: int) -> None:
-    say(f"{done:,} of {counted(of, 'scenario')} compared", err=True)
 
 
 def _print(compared: Comparison, out: Console) -> None:
@@ -369,10 +343,17 @@ def _print(compared: Comparison, out: Console) -> None:
 def _drawn(pair: Pair, sides: tuple[Side, Side]) -> Iterator[str]:
     """Yield an unexplained pair: the scenario, the broken rules, and both timelines."""
     yield f"unexplained: {pair.case.label}"
-    for why in islice(pair.why(sides), _SHOWN):
-        yield f"  {name_of(why)}"
+    broken = [
+        f"{side.name} breaks {rule} at {found.at:g} ms: {found.text}"
+        for side, run in zip(sides, pair.runs, strict=True)
+        for rule, failure in side.tally.findings(pair.case, run).items()
+        for found in [failure.violation]
+    ]
+    yield from (f"  {name_of(why)}" for why in broken[:_SHOWN])
     yield from (f"  {line}" for line in excerpt(describe_scenario(pair.case.scenario)))
-    for side, run, mark in zip(sides, pair.runs, pair.marks(sides), strict=True):
+    at = pair.at
+    for side, run, events in zip(sides, pair.runs, (at.first, at.second), strict=True):
+        mark = Violation(f"only {side.name}: {'; '.join(events) or 'nothing'}", at.at, at.leg)
         yield f"  {name_of(side.name)}"
         yield from (f"  {line}" for line in excerpt(draw(pair.case.scenario, run, mark)))
     for side in sides:

@@ -289,6 +289,9 @@ def say_written(files: Sequence[Path]) -> None:
     say(f"written into {files[0].parent}: {names}")
 
 
+REFERENCE = "reference-asyncio"
+"""The backend whose runs are drawn, and give the outcomes of vectors."""
+
 BOOKS = {"MBX": mailbox_rules, "CARRY": carry_rules, "HEDGE": hedge_rules}
 """Areas that are rule books of their own and not for operators, with their readers."""
 

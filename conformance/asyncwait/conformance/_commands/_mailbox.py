@@ -52,12 +52,18 @@ def verify_a_mailbox(
             for title, plan, rules in mailbox_plans(count, seed, stages or STAGES)
         )
         with open_mailbox(name, patience=patience, folder=str(Path.cwd())) as play:
-            tell = told_by_quarters(lambda done, of: say(_judged_so_far(name, done, of), err=True))
+            tell = told_by_quarters(
+                lambda done, of: say(
+                    f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged", err=True
+                )
+            )
             verdict = _verified(name, play, cases, tell)
     if stages:  # Some rules show on another stage only.
         results = tuple(each for each in verdict.results if each.status != "untested")
         verdict = replace(verdict, results=results)
-    _print(verdict)
+    out = console()
+    for line in (*failure_lines(verdict), verdict.line):
+        say(line, out)
     sys.exit(EXIT_CODES[verdict.word])
 
 
@@ -73,10 +79,6 @@ def _require_loops(stages: Sequence[Stage]) -> None:
     except MissingExtra as error:
         others = " ".join(f"--loop {stage}" for stage in STAGES if stage != "trio")
         raise InvalidConfig(f"{error}, or leave it out: {others}") from None
-
-
-def _judged_so_far(name: str, done: int, of: int) -> str:
-    return f"{name_of(name)}: {done:,} of {counted(of, 'run')} judged"
 
 
 Play = Callable[[Iterable[MailboxPlan]], Iterator[MailboxTrace | Broken]]
@@ -139,9 +141,3 @@ def _shrunk(results: Sequence[RuleResult], play: Play) -> tuple[RuleResult, ...]
 
 def _is_lost(trace: MailboxTrace) -> bool:
     return trace.ending.startswith(("blocks", "died"))
-
-
-def _print(verdict: Verdict) -> None:
-    out = console()
-    for line in (*failure_lines(verdict), verdict.line):
-        say(line, out)

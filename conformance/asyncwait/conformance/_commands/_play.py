@@ -3,7 +3,8 @@
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,11 +18,7 @@ from asyncwait.conformance._commands._group import (
     refuse_contradictions,
     usage_errors,
 )
-from asyncwait.conformance._commands._here import (
-    Watcher,
-    ended_by_debugger,
-    open_here,
-)
+from asyncwait.conformance._commands._here import Here, Watcher, ended_by_debugger, open_here
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
@@ -149,6 +146,13 @@ _ELSEWHERE = (
 )
 
 
+def _played(
+    backend: Served | Here, planned: Sequence[Scenario]
+) -> tuple[Sequence[Case], Sequence[Trace | Broken]]:
+    cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
+    return cases, list(backend.play([case.scenario for case in cases]))
+
+
 def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
     """Play scenarios in this process, for a debugger; draw and judge them, return the verdict.
 
@@ -157,22 +161,20 @@ def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
     """
     gate = gate_of_one(name)
     with open_here(name, folder=gate.folder(name)) as backend:
-        cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
-        watcher = Watcher(_say, tells=traces)
+        watcher = Watcher(say, tells=traces)
         with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
-            played = list(backend.play([case.scenario for case in cases]))
-    if traces and not watcher.heard and _has_events(played):
+            cases, played = _played(backend, planned)
+    legs = [leg for run in played if isinstance(run, Trace) for leg in run.legs]
+    if traces and not watcher.heard and any(leg.events for leg in legs):
         say(_ELSEWHERE, err=True)
     return show_runs(cases, played, backend, gate)
 
 
-def _say(line: str) -> None:
-    say(line)
-    sys.stdout.flush()
-
-
-def _has_events(played: Sequence[Trace | Broken]) -> bool:
-    return any(isinstance(run, Trace) and any(leg.events for leg in run.legs) for run in played)
+def _play_apart(name: str, planned: Sequence[Scenario]) -> Word:
+    gate = gate_of_one(name)
+    with open_backend(name, folder=gate.folder(name)) as backend:
+        cases, played = _played(backend, planned)
+    return show_runs(cases, played, backend, gate)
 
 
 SECONDS = 60.0
@@ -201,7 +203,15 @@ def shrink_one(name: str, planned: Scenario, wanted: str | None, seconds: float)
             return "inconclusive"
         rule = _rule_of(first, wanted, name)
         smallest = shrinking.smallest(rule, first[rule])
-    return _told(shrinking, first[rule], smallest, name)
+    case = smallest.case
+    word = show_run(case, smallest.trace, shrinking.by, backend.expected_failures)
+    before, after = (size_of(each)[0] for each in (planned, case.planned))
+    how = shrinking.cut or "nothing more can be left out"
+    say(f"{before:,} characters of JSON before, {after:,} now; {shrinking.tried:,} tried; {how}")
+    click.echo(json_text(scenarios_to_json((case.planned,))))
+    if case.id in keep([case.planned]):
+        say(f"again: asyncwait play {shlex.quote(name)} {case.id} --trace")
+    return word
 
 
 def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) -> str:
@@ -218,10 +228,7 @@ def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) 
 
 
 class _Shrinking:
-    """Plays smaller and smaller scenarios within a time.
-
-    Args:
-        seconds: the time.
+    """Plays smaller and smaller scenarios within a time, in seconds.
 
     Attributes:
         cut: why the search ended early; empty if it tried every reduction.
@@ -229,11 +236,10 @@ class _Shrinking:
 
     def __init__(self, backend: Served, seconds: float) -> None:
         self.by = rules_for(backend.capabilities)
-        self.expected_failures = backend.expected_failures
         self.tried = 0
         self.cut = ""
-        self._backend = backend
-        self._checks = {name: CHECKS[name] for name in self.by}
+        self._play = backend.play
+        self._fitting = partial(adapted, capabilities=backend.capabilities)
         self._seconds = seconds
         self._ends = 0.0
         self._status = Console(stderr=True).status("")
@@ -241,12 +247,12 @@ class _Shrinking:
     def failures(self, planned: Scenario) -> Mapping[str, Failure] | Broken:
         """Play a scenario; return its failures by the id of the rule, or why they are unknown."""
         case = Case("", planned, self._fitting(planned), generated=True)
-        (run,) = self._backend.play([case.scenario])
+        (run,) = self._play([case.scenario])
         return run if isinstance(run, Broken) else self._broken(case, run)
 
     def smallest(self, rule: str, failure: Failure) -> Failure:
         self._ends = time.monotonic() + self._seconds
-        search = Search(trials(self._backend.play, self._fitting, self._broken), self._is_over)
+        search = Search(trials(self._play, self._fitting, self._broken), self._is_over)
         try:
             with self._status:
                 return search.smallest(rule, failure)
@@ -254,12 +260,10 @@ class _Shrinking:
             self.cut = "interrupted"
             return search.best(rule)
 
-    def _fitting(self, planned: Scenario) -> Scenario:
-        return adapted(planned, self._backend.capabilities)
-
     def _broken(self, case: Case, run: Trace) -> Mapping[str, Failure]:
         self.tried += self._ends > 0
-        return failures_of(case, run, judge(case.scenario, run, self._checks))
+        judged = judge(case.scenario, run, {rule: CHECKS[rule] for rule in self.by})
+        return failures_of(case, run, judged)
 
     def _is_over(self) -> bool:
         """Whether the time is over; called after each run."""
@@ -267,24 +271,6 @@ class _Shrinking:
         if time.monotonic() > self._ends:
             self.cut = f"the time is over: --seconds {2 * self._seconds:g} may find more"
         return bool(self.cut)
-
-
-def _told(shrinking: _Shrinking, first: Failure, smallest: Failure, backend: str) -> Word:
-    """Print the result, and the command that plays it again; return the verdict."""
-    case = smallest.case
-    word = show_run(case, smallest.trace, shrinking.by, shrinking.expected_failures)
-    for line in _said(shrinking, first, smallest):
-        say(line)
-    click.echo(json_text(scenarios_to_json((case.planned,))))
-    if case.id in keep([case.planned]):
-        say(f"again: asyncwait play {shlex.quote(backend)} {case.id} --trace")
-    return word
-
-
-def _said(shrinking: _Shrinking, first: Failure, smallest: Failure) -> Iterator[str]:
-    before, after = (size_of(failure.case.planned)[0] for failure in (first, smallest))
-    how = shrinking.cut or "nothing more can be left out"
-    yield f"{before:,} characters of JSON before, {after:,} now; {shrinking.tried:,} tried; {how}"
 
 
 @asyncwait.command("play")
@@ -373,7 +359,11 @@ def play_command(
     with usage_errors():
         planned = find_scenarios(scenario or backend)
         if file is not None:
-            _write(file, json_text(scenarios_to_json(planned)).encode() + b"\n")
+            try:
+                with click.open_file(file, "wb") as opened:
+                    opened.write(json_text(scenarios_to_json(planned)).encode() + b"\n")
+            except OSError as error:
+                raise click.UsageError(f"--json {file}: {error.strerror}") from error
             return
         if trace is not None:
             word = judge_one(_only(planned), trace)
@@ -384,22 +374,6 @@ def play_command(
         else:
             word = _play_apart(backend, planned)
     sys.exit(EXIT_CODES[word])
-
-
-def _play_apart(name: str, planned: Sequence[Scenario]) -> Word:
-    gate = gate_of_one(name)
-    with open_backend(name, folder=gate.folder(name)) as backend:
-        cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
-        played = list(backend.play([case.scenario for case in cases]))
-    return show_runs(cases, played, backend, gate)
-
-
-def _write(file: str, data: bytes) -> None:
-    try:
-        with click.open_file(file, "wb") as opened:
-            opened.write(data)
-    except OSError as error:
-        raise click.UsageError(f"--json {file}: {error.strerror}") from error
 
 
 def _only(planned: Sequence[Scenario]) -> Scenario:

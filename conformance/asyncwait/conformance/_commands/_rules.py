@@ -8,7 +8,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from asyncwait.conformance._commands._group import BOOKS, any_case, asyncwait, console, usage_errors
+from asyncwait.conformance._commands._group import (
+    BOOKS,
+    REFERENCE,
+    any_case,
+    asyncwait,
+    console,
+    usage_errors,
+)
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.evidence import Example, describe_scenario
 from asyncwait.conformance.judging import Violation, judge
@@ -56,7 +63,7 @@ class Page:
 
     def show(self, rule: Rule, played_on: Served) -> None:
         """Show a rule of the operator."""
-        self._say_text(rule)
+        self.show_text(rule)
         self._list("Flink does otherwise (departures by their ids):", _departures(rule.id))
         examples = [example for example in EXAMPLES if rule.id in example.rules]
         self._say_examples(examples)
@@ -71,7 +78,7 @@ class Page:
 
     def show_of_mailbox(self, rule: Rule, folder: str) -> None:
         """Show a rule of the task mailbox."""
-        self._say_text(rule)
+        self.show_text(rule)
         examples = [example for example in MAILBOX_EXAMPLES if rule.id in example.rules]
         self._say_examples(examples)
         runs = _runs_of_mailbox(rule, examples, REFERENCE_MAILBOX, folder)
@@ -83,10 +90,7 @@ class Page:
         self._say_faults(rule.id, "asyncwait verify --mailbox NAME")
 
     def show_text(self, rule: Rule) -> None:
-        """Show a rule of a book without examples: its suite plays all small runs."""
-        self._say_text(rule)
-
-    def _say_text(self, rule: Rule) -> None:
+        """Show the text of a rule: all of it, in a book whose suite plays all small runs."""
         needs = ", ".join(rule.missing(frozenset())) or "nothing but the core"
         self._say(f"{rule.id} {rule.title}", f"{rule.level}, since {rule.since}", "")
         self._say(rule.sentence, "", f"Why: {rule.why}", "")
@@ -167,9 +171,6 @@ def _runs_of_mailbox(
                     yield violation is not None, [*lines, *trace_lines(run, violation)]
 
 
-REFERENCE = "reference-asyncio"
-"""The backend whose runs are drawn, unless the user names another backend."""
-
 REFERENCE_MAILBOX = "asyncwait.reference:MailboxProcessor"
 """The mailbox whose runs are drawn."""
 
@@ -191,7 +192,10 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
     The rules of the task mailbox are the area MBX, those of calls that are carried across
     micro-batches the area CARRY. They do not apply to operators.
     """
-    by_area = {area: _rules_of_area(area) for area in (*areas(), *BOOKS)}
+    by_area = {
+        area: [rule for rule in _all_rules().values() if rule.area == area]
+        for area in (*areas(), *BOOKS)
+    }
     with usage_errors():
         in_full = _rules_named([id_ for id_ in wanted if id_ not in by_area])
         if not wanted:
@@ -202,10 +206,6 @@ def rules_command(wanted: tuple[str, ...], backend: str | None) -> None:
             say("")
             say(f"one of them in full: asyncwait rules {by_area[area][0].id}")
         _show_in_full(in_full, backend or REFERENCE)
-
-
-def _rules_of_area(area: str) -> Sequence[Rule]:
-    return [rule for rule in _all_rules().values() if rule.area == area]
 
 
 def _all_rules() -> Mapping[str, Rule]:
@@ -222,18 +222,15 @@ def _rules_named(ids: Sequence[str]) -> list[Rule]:
 
 
 def _list_rules(listed: Iterable[Rule], backend: str | None, *, with_sentences: bool) -> None:
-    can, lacking = _said_by(backend)
+    can: frozenset[Capability] = ALL_CAPABILITIES
+    lacking: Lacking = {}
+    if backend is not None:
+        with open_backend(backend, folder=str(Path.cwd())) as served:
+            can, lacking = served.capabilities, served.lacking
     for rule in listed:
         sentence = f": {rule.sentence}" if with_sentences else ""
         apart = "" if backend is None else _apart(rule, can, lacking)
         say(f"{rule.id:8} {rule.level:6} {rule.title}{sentence}{apart}")
-
-
-def _said_by(backend: str | None) -> tuple[frozenset[Capability], Lacking]:
-    if backend is None:
-        return ALL_CAPABILITIES, {}
-    with open_backend(backend, folder=str(Path.cwd())) as served:
-        return served.capabilities, served.lacking
 
 
 def _apart(rule: Rule, can: frozenset[Capability], lacking: Lacking) -> str:
@@ -253,8 +250,8 @@ def _show_in_full(shown: Sequence[Rule], backend: str) -> None:
         with open_backend(backend, folder=folder) as served:
             for rule in of_operators:
                 page.show(rule, served)
-    if of_mailboxes := [rule for rule in shown if rule.id in mailbox_rules()]:
-        for rule in of_mailboxes:
+    for rule in shown:
+        if rule.id in mailbox_rules():
             page.show_of_mailbox(rule, folder)
     for rule in shown:
         if rule.id in {**carry_rules(), **hedge_rules()}:

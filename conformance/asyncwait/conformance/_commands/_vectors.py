@@ -10,13 +10,14 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import click
 from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.conformance._commands._group import (
+    REFERENCE,
     asyncwait,
     jobs_option,
     patience_option,
@@ -44,7 +45,6 @@ from asyncwait.spec.scenario import (
 from asyncwait.spec.texts import counted, name_of
 from asyncwait.spec.vectors import (
     FORMAT,
-    Outcome,
     Vector,
     VectorFile,
     outcome_of,
@@ -52,9 +52,6 @@ from asyncwait.spec.vectors import (
     vectors_from_json,
     vectors_to_json,
 )
-
-REFERENCE = "reference-asyncio"
-"""The backend whose runs give the outcomes of vectors."""
 
 SHOWN = 20
 """Vectors printed that fail or are in error."""
@@ -158,11 +155,7 @@ def _told(name: str, found: list[Found]) -> Word:
     if len(wrong) > SHOWN:
         say(f"and {len(wrong) - SHOWN} more")
     kinds = Counter(each.kind for each in found)
-    counts = ", ".join(
-        f"{kinds[kind]} {kind}"
-        for kind in ("pass", "fail", "error", "not applicable")
-        if kinds[kind]
-    )
+    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in get_args(Kind) if kinds[kind])
     say(f"{name_of(name)}: {counted(len(found), 'vector')}: {counts}")
     words: list[Word] = ["not conformant"] * bool(kinds["fail"])
     if kinds["error"] or not kinds["pass"]:
@@ -175,29 +168,21 @@ _READS = {"read", "pause", "block"}
 
 def has_one_outcome(scenario: Scenario) -> bool:
     """Return whether `scenario` surely has one outcome, except for the order inside a segment."""
+    odd = (
+        # It is not read to its end,
+        any(step.does not in _READS for step in scenario.sink),
+        scenario.cancel_at is not None or scenario.crashes,
+        # or an event outside the records ends the run.
+        scenario.source_error not in {"", "own", "falsy"},
+        scenario.hook_error or scenario.close_error,
+        scenario.timeout is not None and scenario.blocks,
+    )
     return (
-        _reads_to_the_end(scenario)
-        and _is_undisturbed(scenario)
+        not any(odd)
         and all(_is_settled(scenario, plan) for plan in scenario.plans)
         and _is_called_in_order(scenario)
         and _failures(scenario) <= 1
     )
-
-
-def _reads_to_the_end(scenario: Scenario) -> bool:
-    reads = all(step.does in _READS for step in scenario.sink)
-    return reads and scenario.cancel_at is None and not scenario.crashes
-
-
-def _is_undisturbed(scenario: Scenario) -> bool:
-    """Whether no event outside the records ends the run, and no other operator runs."""
-    odd = (
-        scenario.source_error not in {"", "own", "falsy"},
-        scenario.hook_error,
-        scenario.close_error,
-        scenario.timeout is not None and scenario.blocks,
-    )
-    return not any(odd)
 
 
 def _is_settled(scenario: Scenario, plan: Plan) -> bool:
@@ -238,27 +223,24 @@ def _is_called_in_order(scenario: Scenario) -> bool:
 
 def _failures(scenario: Scenario) -> int:
     """Return the most records that may fail; of two, the plan does not say which fails first."""
-    count = 0
-    for value, records in _values(scenario).items():
-        plan = scenario.plan_of.get(value)
-        if plan is None or not any(_may_fail(scenario, plan, step) for step in plan.steps):
-            continue
-        count += records
+    plans = scenario.plan_of
+    count = sum(
+        records
+        for value, records in _values(scenario).items()
+        if value in plans and any(_may_fail(scenario, plans[value], s) for s in plans[value].steps)
+    )
     return count + bool(scenario.source_error and count)
 
 
 def _may_fail(scenario: Scenario, plan: Plan, step: Step) -> bool:
-    is_handled = scenario.failures_handled and plan.failure.does == "reply"
     is_late = scenario.timeout is not None and (
         step.does == "never" or step.after > scenario.timeout
     )
-    if is_late and scenario.handled and plan.handler.does == "reply":
+    is_told = is_late and scenario.handled and plan.handler.does == "reply"
+    if is_told or (scenario.failures_handled and plan.failure.does == "reply"):
         return False
-    if is_handled:
-        return False
-    if scenario.retry is not None and scenario.retry.on_result == "breaks":
-        return True
-    return is_late or step.does in {"raise", "misreturn"}
+    breaks = scenario.retry is not None and scenario.retry.on_result == "breaks"
+    return breaks or is_late or step.does in {"raise", "misreturn"}
 
 
 def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
@@ -281,23 +263,18 @@ def made_vectors(reference: Served) -> Mapping[str, VectorFile]:
 
 
 def _vector(example: Example, run: Trace) -> Vector:
-    asked = needs(example.scenario)
+    scenario, asked = example.scenario, needs(example.scenario)
+    outcome = outcome_of(scenario, run) if has_one_outcome(scenario) else None
+    if outcome and outcome.how != "finished" and outcome.error != "PlannedSourceError":
+        outcome = replace(outcome, output=None)
     return Vector(
         example.name,
         example.sentence,
         example.rules,
         tuple(each.value for each in Capability if each in asked),
-        example.scenario,
-        _outcome(example, run),
+        scenario,
+        outcome,
     )
-
-
-def _outcome(example: Example, run: Trace) -> Outcome | None:
-    outcome = outcome_of(example.scenario, run) if has_one_outcome(example.scenario) else None
-    if outcome is None:
-        return None
-    is_whole = outcome.how == "finished" or outcome.error == "PlannedSourceError"
-    return outcome if is_whole else replace(outcome, output=None)
 
 
 def run_vectors(backend: Served, vectors: Iterable[Vector]) -> Iterator[Found]:
