@@ -308,8 +308,7 @@ stream_backend(open_operator, lacks=["snapshots", "restore"])
 The large ones are *profiles*. The core and one mode make an operator. `profiles` names the profiles
 that it has; without it, it has all of them. `lacks` takes any capability away, the finer ones too.
 The suite adapts its scenarios, and a rule that needs a missing capability is not applicable. A
-declared capability that does not hold is a failure; the verdict names a capability that holds
-undeclared.
+declared capability that does not hold is a failure.
 """
     fine = [each for each in Capability if not each.is_profile]
     profiles = [each for each in Capability if each.is_profile]

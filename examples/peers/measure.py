@@ -23,13 +23,13 @@ from peers import ROWS, Peer
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
-from smallest_failures import drawn, search
+from flink_defects import drawn
 
 from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import REAL_SECONDS, Broken, Served, adapted, open_backend
 from asyncwait.conformance.verdict import Case, Failure, Verdict, failures_of
-from asyncwait.conformance.verifying import Coverage, verify
+from asyncwait.conformance.verifying import Coverage, Search, verify
 from asyncwait.spec.rules import rules_for
 from asyncwait.spec.scenario import Scenario, scenarios_to_json
 
@@ -120,7 +120,7 @@ def smallest(backend: Served, verdict: Verdict) -> Iterator[tuple[str, Failure]]
         played += 1
         return broken_by(backend, scenario)
 
-    smaller = search(play, lambda: played >= ends)
+    smaller = Search(lambda candidates: map(play, candidates), lambda: played >= ends)
     for result in verdict.failed:
         # What hangs on the order of a set, say, may not be seen again.
         again = (play(failure.case.scenario).get(result.rule.id) for failure in result.failures)

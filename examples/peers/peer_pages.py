@@ -9,8 +9,7 @@ from measured import Measured, all_measured, hush
 
 sys.path += [str(Path(__file__).resolve().parents[2] / "tests" / "support")]
 
-from flink_defects import run_of
-from smallest_failures import drawn
+from flink_defects import drawn, run_of
 
 from asyncwait.conformance.running import StreamBackend, load_backend
 from asyncwait.spec.rules import areas, rules

@@ -110,7 +110,7 @@ class Defect(Struct, frozen=True):
             f"It breaks {rule}: {rules()[rule].sentence}",
             "",
             "```text",
-            *_drawn(failure),
+            *drawn(failure),
             "```",
             "",
             "```",
@@ -135,7 +135,7 @@ LONGEST = 100
 """Lines of a drawing; a longer one is cut to what a person reads."""
 
 
-def _drawn(failure: Failure) -> list[str]:
+def drawn(failure: Failure) -> list[str]:
     scenario = failure.case.scenario
     timeline = draw(scenario, failure.trace, failure.violation)
     # The module of a function in a message of PyFlink may change.
