@@ -26,8 +26,18 @@ from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Link, link_outputs
 from asyncwait.conformance.judging._observe import NEVER, Call, Input, Item, Output, Took
 from asyncwait.conformance.judging._read import read_leg
+from asyncwait.conformance.judging._rest import Rest
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import PLANNED_ERRORS, FailureAsked, Leg, Scenario, Trace, identity
+from asyncwait.spec.scenario import (
+    PLANNED_ERRORS,
+    FailureAsked,
+    Leg,
+    Misuse,
+    MisuseKind,
+    Scenario,
+    Trace,
+    identity,
+)
 
 LONGEST = 1_000
 """Largest number of characters in the text of a violation."""
@@ -85,7 +95,7 @@ class Check(Struct, frozen=True):
 
 
 def leg_check(rule: str, *, needs_times: bool = True) -> Callable[[LegCheck], Check]:
-    """Make a check of a function that judges one leg at a time.
+    """Make a check of a function that judges one leg at a time, up to its first violation.
 
     Args:
         rule: id of the rule.
@@ -95,25 +105,52 @@ def leg_check(rule: str, *, needs_times: bool = True) -> Callable[[LegCheck], Ch
 
     def make(function: LegCheck) -> Check:
         def judge_legs(history: History) -> Judgement:
-            applied, violations = 0, []
-            for number, leg in enumerate(history.legs):
-                is_told = leg.tells_when if needs_times else leg.tells_what
-                if not is_told:
-                    continue
-                for finding in function(leg):
-                    applied += 1
-                    if finding is not None:
-                        violations.append(Violation(*finding, leg=number))
-            return Judgement(applied, tuple(violations)) if applied else _NOTHING
+            judged = [
+                _first(function(leg), number)
+                for number, leg in enumerate(history.legs)
+                if (leg.tells_when if needs_times else leg.tells_what)
+            ]
+            applied = sum(each.applied for each in judged)
+            violations = tuple(broken for each in judged for broken in each.violations)
+            return Judgement(applied, violations) if applied else _NOTHING
 
         return Check(rule, judge_legs)
 
     return make
 
 
+def _first(findings: Iterable[Finding], leg: int = 0) -> Judgement:
+    """Judge by the findings up to the first violation: nothing asks for a second one."""
+    applied = 0
+    for finding in findings:
+        applied += 1
+        if finding is not None:
+            return Judgement(applied, (Violation(*finding, leg=leg),))
+    return Judgement(applied)
+
+
 def check(rule: str) -> Callable[[WholeCheck], Check]:
     """Make a check of a function that judges a whole trace; see `leg_check`."""
     return lambda function: Check(rule, function)
+
+
+def holds(places: Iterable[object]) -> Iterator[Finding]:
+    """Yield a finding for each place where a rule applies, and holds; false places don't count."""
+    return (None for each in places if each)
+
+
+def misuses(leg: LegHistory, *kinds: MisuseKind) -> Iterator[tuple[str, float]]:
+    """Yield a violation for each misuse of these kinds that the harness has noted."""
+    return ((event.detail, event.at) for _, event in leg.seen(Misuse) if event.what in kinds)
+
+
+def bounded(
+    leg: LegHistory, most: float, what: str, count: Callable[[Rest], int]
+) -> Iterator[Finding]:
+    """Judge that `count` is at most `most` at each moment of rest at which it is not 0."""
+    for rest in leg.rests:
+        if number := count(rest):
+            yield (f"{number} {what}", rest.at) if number > most else None
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
@@ -272,10 +309,7 @@ def held_back(leg: LegHistory) -> Iterator[Finding]:
             held = rest.emittable
             if held is not None and held.is_record:
                 yield f"{held} is decided, but the waiting consumer did not get it", rest.at
-                return
-    for item in leg.records:
-        if item.given:
-            yield None
+    yield from holds(item.given for item in leg.records)
 
 
 def history_of(scenario: Scenario, trace: Trace) -> History:
@@ -423,8 +457,6 @@ class BookChecks(dict[str, Look[H]]):
 
 def _judgement_by(look: Look[H], history: H) -> Judgement:
     try:
-        found = list(look(history))
+        return _first(look(history))
     except Exception as error:  # A check that breaks must not count as a pass.
         return Judgement(error=f"its check failed: {_described(error)}")
-    broken = tuple(Violation(*finding) for finding in found if finding is not None)
-    return Judgement(len(found), broken)

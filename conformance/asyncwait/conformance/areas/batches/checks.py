@@ -26,14 +26,15 @@ from asyncwait.conformance.judging import (
     failure_named,
     failures_asked,
     first_failures,
+    holds,
     item_of,
     key_of,
     leg_check,
     lost_failure,
+    misuses,
     readings,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import Misuse
 
 
 def _gathered(leg: LegHistory) -> Iterator[tuple[Rest, Sequence[Wait]]]:
@@ -56,10 +57,9 @@ def a_full_batch_goes(leg: LegHistory) -> Iterator[Finding]:
         most = min(bounds, default=NEVER if planned is None else planned.max_size)
         if len(gathering) >= most:
             yield f"{len(gathering)} records gather, and a batch holds {most}", rest.at
-            return
-    for batch in leg.batches:
-        if planned is not None and len(batch) == planned.max_size:
-            yield None
+    yield from holds(
+        planned is not None and len(batch) == planned.max_size for batch in leg.batches
+    )
 
 
 @leg_check("BAT-2")
@@ -74,10 +74,10 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
             due = wait.sure + planned.max_wait
             if due < min(times[rest.seq + 1], leg.may_be_over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
-                return
-    for batch in leg.batches:
-        if len(batch) < planned.max_size and batch[0].at > _earliest(leg, batch):
-            yield None
+    yield from holds(
+        len(batch) < planned.max_size and batch[0].at > _earliest(leg, batch)
+        for batch in leg.batches
+    )
 
 
 def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
@@ -94,10 +94,8 @@ def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Findin
             continue
         if _is_over(leg, rest):
             yield f"{gathering[0].item} gathers, and the input has ended", rest.at
-            return
         if _is_full(leg, rest):
             yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
-            return
     planned = leg.scenario.batch
     for batch in leg.batches:
         if planned is None or len(batch) == planned.max_size:
@@ -187,9 +185,7 @@ def _goes_on(leg: LegHistory, batch: Sequence[Call]) -> bool:
 def a_batch_is_neither_empty_nor_too_large(leg: LegHistory) -> Iterator[Finding]:
     """Each batch holds at least one record, and at most `max_size`."""
     planned = leg.scenario.batch
-    for _, event in leg.seen(Misuse):
-        if event.what == "batch-empty":
-            yield event.detail, event.at
+    yield from misuses(leg, "batch-empty")
     for batch in leg.batches:
         if planned is not None and len(batch) > planned.max_size:
             yield f"a batch holds {len(batch)} records, at most {planned.max_size}", batch[0].at
@@ -209,7 +205,6 @@ def few_batches_run_at_once(leg: LegHistory) -> Iterator[Finding]:
         run = running(leg, rest)
         if run > planned.in_flight:
             yield f"{run} batches run, at most {planned.in_flight}", rest.at
-            return
         if run:
             yield None
 
@@ -253,7 +248,6 @@ def each_record_has_its_own_answer(leg: LegHistory) -> Iterator[Finding]:
         own = item.element.timestamp, item.element.key
         if isinstance(element, Record) and (element.timestamp, element.key) != own:
             yield f"{element} came out, which its batch gave for {item}", output.at
-            return
         yield None
 
 
@@ -303,10 +297,7 @@ def what_a_batch_raises_is_of_all_its_records(leg: LegHistory) -> Iterator[Findi
             item = item_of(leg, call)
             if item is None or not waits_for(leg, call, call.ended_at - ROUNDING):
                 continue
-            lost = lost_failure(leg, item, call, "batch", asked)
-            yield lost
-            if lost is not None:
-                return
+            yield lost_failure(leg, item, call, "batch", asked)
 
 
 @leg_check("BAT-11")
@@ -374,7 +365,6 @@ def a_poisonous_record_is_found_by_halves(leg: LegHistory) -> Iterator[Finding]:
         call, size = wait.call, len(shared.get(wait.call, ()))
         if call is not None and size > wait.most:
             yield f"{wait.item} shares call {call.number} with {size}, at most {wait.most}", call.at
-            return
         if size and wait.most < NEVER:
             yield None
 
@@ -398,6 +388,5 @@ def batches_are_counted(leg: LegHistory) -> Iterator[Finding]:
     for reading in leg.once(readings) if leg.scenario.batch is not None else ():
         if wrong := reading.wrong("batches"):
             yield wrong, reading.figures.at
-            return
         if reading.bounds["batches"][1]:
             yield None

@@ -28,6 +28,7 @@ from asyncwait.conformance.judging import (
     failures_asked,
     figures_read,
     first_stray,
+    holds,
     item_of,
     leg_check,
     lost_failure,
@@ -44,7 +45,6 @@ def a_null_key_is_nobody_elses(leg: LegHistory) -> Iterator[Finding]:
         for call in filter(partial(is_told, leg), load.calls[1:]):
             text = f"call {call.number} has the outcome of call {load.calls[0].number}"
             yield f"{text}, and the key of both is null", call.at
-            return
         yield None
 
 
@@ -57,13 +57,11 @@ def one_load_of_a_key_runs(leg: LegHistory) -> Iterator[Finding]:
             if running is not None:
                 text = f"load {load.number} of {load.value!r} began, and load {running.number} ran"
                 yield text, load.at
-                return
-            yield from (None for _ in load.waiting[1:])
-        yield from (None for each in loads[:1] if is_of_another_type(leg, each.calls[0]))
+            yield from holds(load.waiting[1:])
+        yield from holds(is_of_another_type(leg, each.calls[0]) for each in loads[:1])
     for call in filter(partial(is_told, leg), leg.calls):
         if call.batch is None and is_of_another_type(leg, call):
             yield f"call {call.number} of {call.value!r} shares what is of another type", call.at
-            return
 
 
 def _is_open(load: Load, later: Load) -> bool:
@@ -85,17 +83,13 @@ def a_load_runs_for_whoever_waits(leg: LegHistory) -> Iterator[Finding]:
         late = [each for each in told if -1 < load.cancelled_seq < each.seq]
         if load.cancelled_at < min(left_at, over_at):
             yield f"{named} was cancelled, and a call waits for it", load.cancelled_at
-            return
         if late:
             yield f"call {late[0].number} shares {named}, which was cancelled", late[0].at
-            return
         behind = _behind_all(leg, load)
         if behind is not None:
             yield f"call {behind.number} shares {named}, which all had left", behind.at
-            return
         if left_at < over_at and min(load.cancelled_at, load.ended_at) > left_at:
             yield f"all have left {named}, and it was not cancelled", left_at
-            return
         leaving = (min(call.deadline, call.limit) for call in load.waiting)
         if any(at < load.ended_at or at == load.cancelled_at for at in leaving):
             yield None
@@ -123,15 +117,11 @@ def a_failed_load_has_failed_for_all_that_wait(leg: LegHistory) -> Iterator[Find
             if call.at > load.ended_at and is_told(leg, call):
                 text = f"call {call.number} of {call.value!r} has the failure of load {load.number}"
                 yield f"{text}, which was over", call.at
-                return
         for call in load.waiting:
             item = item_of(leg, call)
             if item is None or call.is_stale or not waits(call, load.ended_at):
                 continue
-            lost = lost_failure(leg, item, call, "load", asked)
-            yield lost
-            if lost is not None:
-                return
+            yield lost_failure(leg, item, call, "load", asked)
 
 
 @leg_check("CACHE-5")
@@ -143,7 +133,6 @@ def results_are_given_while_they_are_good(leg: LegHistory) -> Iterator[Finding]:
             if call.at >= until + ROUNDING:
                 text = f"call {call.number} of {call.value!r} was given results of load"
                 yield f"{text} {load.number}, good until {until:g}", call.at
-                return
             yield None
     if has_room_for_all(leg):
         yield from _needless(leg, has_results=True)
@@ -163,7 +152,6 @@ def _needless(leg: LegHistory, *, has_results: bool) -> Iterator[Finding]:
             text = f"load {load.number} of {load.value!r} began, and what load"
             until = good_until(leg, kept[0])
             yield f"{text} {kept[0].number} gave was good until {until:g}", load.at
-            return
 
 
 @leg_check("CACHE-6")
@@ -178,7 +166,6 @@ def the_least_recently_used_goes(leg: LegHistory) -> Iterator[Finding]:
         if load.number not in known:
             text = f"call {call.number} of {call.value!r} was given results of load {load.number}"
             yield f"{text}, which had to go", call.at
-            return
         yield None
     yield from _needless(leg, has_results=True)
     for load in leg.loads:
@@ -199,14 +186,14 @@ def an_empty_result_has_its_own_time(leg: LegHistory) -> Iterator[Finding]:
             if leg.scenario.cache.missing_ttl is None or call.at >= until + ROUNDING:
                 text = f"call {call.number} of {call.value!r} was given the empty result of load"
                 yield f"{text} {load.number}, good until {until:g}", call.at
-                return
             yield None
     if leg.scenario.cache.missing_ttl is not None:
         yield from _needless(leg, has_results=False)
         return
-    for load in leg.loads:
-        if load.results == () and any(each.at > load.ended_at for each in _of_its_key(leg, load)):
-            yield None
+    yield from holds(
+        load.results == () and any(each.at > load.ended_at for each in _of_its_key(leg, load))
+        for load in leg.loads
+    )
 
 
 def _of_its_key(leg: LegHistory, load: Load) -> Sequence[Load]:
@@ -226,14 +213,11 @@ def what_will_be_old_is_loaded_ahead_once(leg: LegHistory) -> Iterator[Finding]:
         of = triggers(leg, load)
         if not of:
             yield f"load {load.number} of {load.value!r} began ahead of time", load.at
-            return
         if _run_before(leg, load) >= leg.capacity:
             yield f"load {load.number} of {load.value!r} began where no more may", load.at
-            return
         if of[0].number in ahead:
             text = f"load {load.number} of {load.value!r} began for what load {of[0].number} gave"
             yield f"{text}, as load {ahead[of[0].number].number} did", load.at
-            return
         ahead[of[0].number] = load
         yield _holds_up(leg, load)
     yield from _not_ahead(leg, ahead)
@@ -276,7 +260,6 @@ def _not_ahead(leg: LegHistory, ahead: Mapping[int, Load]) -> Iterator[Finding]:
         if begun is None or begun.at > call.at:
             text = f"call {call.number} of {call.value!r} was given what load {load.number} gave"
             yield f"{text}, and no load began ahead of time", call.at
-            return
 
 
 @leg_check("CACHE-9")
@@ -288,21 +271,12 @@ def old_results_stand_in_for_a_failure(leg: LegHistory) -> Iterator[Finding]:
             item = item_of(leg, call)
             if item is None or not call.is_stale or not waits(call, load.ended_at):
                 continue
-            wrong = _not_spared(leg, item, call, is_asked=item in asked)
-            yield wrong
-            if wrong is not None:
-                return
+            yield _not_spared(leg, item, call, is_asked=item in asked)
         if any(call.is_stale for call in load.waiting) or not load.waiting:
             continue
-        too_old = _too_old(leg, load)
-        if too_old is not None or _is_spared(leg):
+        too_old, planned = _too_old(leg, load), leg.scenario.cache
+        if too_old is not None or (planned is not None and planned.stale_if_error is not None):
             yield too_old
-        if too_old is not None:
-            return
-
-
-def _is_spared(leg: LegHistory) -> bool:
-    return leg.scenario.cache is not None and leg.scenario.cache.stale_if_error is not None
 
 
 def _too_old(leg: LegHistory, load: Load) -> Finding:
@@ -346,8 +320,7 @@ def an_operator_begins_with_nothing_kept(leg: LegHistory) -> Iterator[Finding]:
         if is_from_nowhere and is_told(leg, call):
             text = f"call {call.number} of {call.value!r} was given what no load had given"
             yield f"{text} since the operator was opened", call.at
-            return
-    yield from (None for _ in loads_of_keys(leg))
+    yield from holds(loads_of_keys(leg))
 
 
 @leg_check("CACHE-11")
@@ -359,11 +332,9 @@ def the_figures_tell_what_became_of_each_call(leg: LegHistory) -> Iterator[Findi
         total = sum(getattr(figures, name) for name in _CALLS)
         if total != figures.calls:
             yield f"{' + '.join(_CALLS)} is {total}, and calls {figures.calls}", figures.at
-            return
     for reading in leg.once(readings):
         if wrong := reading.wrong(*_CALLS, *_OTHERS):
             yield wrong, reading.figures.at
-            return
         if any(reading.bounds[name][0] for name in (*_CALLS, *_OTHERS)):
             yield None
 

@@ -3,29 +3,21 @@
 from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, leg_check
+from asyncwait.conformance.judging import Finding, Item, LegHistory, Rest, bounded, holds, leg_check
 
 
 @leg_check("CAP-1")
 def records_in_flight_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, at most `capacity` plus `max_held` records are called and not gone."""
-    for rest in leg.rests:
-        if rest.in_flight and not rest.failed:
-            if rest.in_flight > leg.room:
-                yield f"{rest.in_flight} records in flight, capacity {leg.room}", rest.at
-                return
-            yield None
+    what = f"records in flight, capacity {leg.room}"
+    yield from bounded(leg, leg.room, what, lambda rest: 0 if rest.failed else rest.in_flight)
 
 
 @leg_check("CAP-2")
 def undecided_calls_stay_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, at most `capacity` records are called and undecided."""
-    for rest in leg.rests:
-        if rest.undecided:
-            if rest.undecided > leg.capacity:
-                yield f"{rest.undecided} undecided calls, capacity {leg.capacity}", rest.at
-                return
-            yield None
+    what = f"undecided calls, capacity {leg.capacity}"
+    yield from bounded(leg, leg.capacity, what, lambda rest: rest.undecided)
 
 
 @leg_check("CAP-3")
@@ -38,7 +30,6 @@ def at_most_one_element_waits_for_room(leg: LegHistory) -> Iterator[Finding]:
         if (first := rest.first_for_room) is not None:
             if (second := _second_that_waits(leg, first, rest, out)) is not None:
                 yield f"{second} was taken though {first} waits for room", rest.at
-                return
             yield None
         elif not rest.has_room and rest.input_is_due:
             yield None  # No record waits: an operator need not read ahead.
@@ -63,12 +54,9 @@ def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
             unused = _unused(leg, rest)
             if unused is not None:
                 yield unused
-                return
             if rest.called:
                 yield None
-    for item in leg.records:
-        if item.call is not None and item.call.at > item.at:
-            yield None  # It waited for room, and got it.
+    yield from holds(item.call is not None and item.call.at > item.at for item in leg.records)
 
 
 def _unused(leg: LegHistory, rest: Rest) -> Finding:
@@ -84,26 +72,25 @@ def _unused(leg: LegHistory, rest: Rest) -> Finding:
 @leg_check("CAP-5")
 def watermarks_and_statuses_take_slots(leg: LegHistory) -> Iterator[Finding]:
     """Records and fences inside are at most `capacity`, and one more that waits for room."""
-    for rest in leg.rests:
+
+    def inside(rest: Rest) -> int:
         # All restored elements are inside from the start; the trace hides which are admitted.
-        if rest.fences and not rest.failed and not rest.restored:
-            inside = rest.fences + rest.in_flight + rest.uncalled
-            if inside > leg.room + 1:
-                yield f"{inside} elements are inside, capacity {leg.room}", rest.at
-                return
-            yield None
+        if not rest.fences or rest.failed or rest.restored:
+            return 0
+        return rest.fences + rest.in_flight + rest.uncalled
+
+    yield from bounded(leg, leg.room + 1, f"elements are inside, capacity {leg.room}", inside)
 
 
 @leg_check("CAP-6")
 def markers_and_snapshots_do_not_pile_up(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on without a waiting consumer, few markers and barriers wait inside."""
-    for rest in leg.rests:
-        if rest.overtaking and not rest.failed and not rest.waiting:
-            if rest.overtaking > leg.capacity + 1:
-                text = f"{rest.overtaking} markers and snapshots wait, capacity {leg.capacity}"
-                yield text, rest.at
-                return
-            yield None
+    what = f"markers and snapshots wait, capacity {leg.capacity}"
+
+    def overtaking(rest: Rest) -> int:
+        return 0 if rest.failed or rest.waiting else rest.overtaking
+
+    yield from bounded(leg, leg.capacity + 1, what, overtaking)
 
 
 _UNNOTICED = 64

@@ -2,25 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 
-from asyncwait.conformance.judging import Finding, LegHistory, leg_check
-from asyncwait.spec.scenario import (
-    FailureAsked,
-    HandlerAsked,
-    Misuse,
-    MisuseKind,
-)
+from asyncwait.conformance.judging import Finding, LegHistory, holds, leg_check, misuses
+from asyncwait.spec.scenario import FailureAsked, HandlerAsked, MisuseKind
 
 
 def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
-    """Yield the first misuse of context variables, or None for each look."""
-    if not leg.scenario.contexts:
-        return
-    for _, event in leg.seen(Misuse):
-        if event.what == what:
-            yield event.detail, event.at
-            return
-    for _ in looks:
-        yield None
+    """Yield the misuses of context variables, and a finding for each look."""
+    if leg.scenario.contexts:
+        yield from misuses(leg, what)
+        yield from holds(looks)
 
 
 @leg_check("CTX-1", needs_times=False)

@@ -9,38 +9,33 @@ from asyncwait.conformance.judging import (
     LegHistory,
     Output,
     first_stray,
+    holds,
     is_same,
     leg_check,
+    misuses,
 )
 from asyncwait.spec import LatencyMarker, Record
-from asyncwait.spec.scenario import Misuse
 
 
 @leg_check("ELEM-1", needs_times=False)
 def results_carry_the_timestamp_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the timestamp of the record that gave it."""
-    for output, result, source in _results(leg):
-        if is_same(result.timestamp, source.timestamp):
-            yield None
-        else:
-            yield f"expected timestamp {source.timestamp} of {output.item}, got {result}", output.at
+    yield from _carried(leg, "timestamp")
 
 
 @leg_check("ELEM-2", needs_times=False)
 def results_carry_the_key_of_their_record(leg: LegHistory) -> Iterator[Finding]:
     """Each result has the key of the record that gave it."""
-    for output, result, source in _results(leg):
-        if is_same(result.key, source.key):
-            yield None
-        else:
-            yield f"expected key {source.key!r} of {output.item}, got {result}", output.at
+    yield from _carried(leg, "key")
 
 
-def _results(leg: LegHistory) -> Iterator[tuple[Output, Record, Record]]:
+def _carried(leg: LegHistory, field: str) -> Iterator[Finding]:
     for output in leg.outputs:
-        source = None if output.item is None else output.item.element
-        if isinstance(output.element, Record) and isinstance(source, Record):
-            yield output, output.element, source
+        source, result = None if output.item is None else output.item.element, output.element
+        if isinstance(result, Record) and isinstance(source, Record):
+            own = getattr(source, field)
+            text = f"expected {field} {own!r} of {output.item}, got {result}"
+            yield None if is_same(getattr(result, field), own) else (text, output.at)
 
 
 @leg_check("ELEM-3", needs_times=False)
@@ -48,23 +43,20 @@ def nothing_comes_out_that_no_input_gave(leg: LegHistory) -> Iterator[Finding]:
     """Each record that comes out is a result by which an input record was decided."""
     if leg.ending.error == "NotAnElement":
         yield leg.ending.detail, leg.end_at
-    for output in leg.outputs:
-        if isinstance(output.element, Record):
-            if output.trouble == "invented":
-                yield f"{output.element} is no result of any decided record", output.at
-            else:
-                yield None
+    yield from _untroubled(leg, "invented", "is no result of any decided record")
 
 
 @leg_check("ELEM-4", needs_times=False)
 def no_result_comes_out_twice(leg: LegHistory) -> Iterator[Finding]:
     """Each result that comes out belongs to a record that has not given it yet."""
+    yield from _untroubled(leg, "repeated", "came out once more than records gave it")
+
+
+def _untroubled(leg: LegHistory, trouble: str, text: str) -> Iterator[Finding]:
     for output in leg.outputs:
         if isinstance(output.element, Record):
-            if output.trouble == "repeated":
-                yield f"{output.element} came out once more than records gave it", output.at
-            else:
-                yield None
+            wrong = output.trouble == trouble
+            yield (f"{output.element} {text}", output.at) if wrong else None
 
 
 @leg_check("ELEM-5")
@@ -107,10 +99,7 @@ def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
         if rest.waiting and not rest.failed and rest.marker_owed is not None:
             text = f"{rest.marker_owed} has not been passed on while the consumer waits"
             yield text, rest.at
-            return
-    for item in leg.items:
-        if isinstance(item.element, LatencyMarker) and item.given:
-            yield None
+    yield from holds(item.given for item in leg.of(LatencyMarker))
 
 
 @leg_check("ELEM-7", needs_times=False)
@@ -123,19 +112,14 @@ def latency_markers_come_out_once_each(leg: LegHistory) -> Iterator[Finding]:
             else:
                 yield None
     if leg.ran_to_its_end:
-        for item in leg.items:
-            if isinstance(item.element, LatencyMarker) and not item.given:
+        for item in leg.of(LatencyMarker):
+            if not item.given:
                 yield f"{item} never came out", leg.end_at
 
 
 @leg_check("ELEM-8", needs_times=False)
 def values_are_handed_on_as_they_are(leg: LegHistory) -> Iterator[Finding]:
     """If the harness can recognise values, no copy was seen."""
-    if not leg.scenario.tracked:
-        return
-    for _, event in leg.seen(Misuse):
-        if event.what == "copied":
-            yield event.detail, event.at
-            return
-    for _ in leg.calls:
-        yield None
+    if leg.scenario.tracked:
+        yield from misuses(leg, "copied")
+        yield from holds(leg.calls)

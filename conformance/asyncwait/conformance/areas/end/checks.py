@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from asyncwait.conformance.judging import NEVER, ROUNDING, Call, Finding, LegHistory, leg_check
+from asyncwait.conformance.judging import (
+    NEVER,
+    ROUNDING,
+    Call,
+    Finding,
+    LegHistory,
+    holds,
+    leg_check,
+    misuses,
+)
 from asyncwait.spec.scenario import (
     PROFILES,
     CallEnded,
@@ -44,7 +53,6 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.waiting and not rest.failed and rest.input_is_over and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
-            return
     if leg.ran_to_its_end:
         yield None
 
@@ -111,7 +119,6 @@ def hooks_run_once_each_round_all_calls(leg: LegHistory) -> Iterator[Finding]:
         return  # The operator was still opening: `close` runs only after `open`.
     if names != ["open", "close"]:
         yield f"expected open, then close, got {', then '.join(names) or 'none'}", leg.end_at
-        return
     inner = [call.seq for call in leg.calls]
     if leg.scenario.form == "coroutine":
         inner += [seq for seq, _ in leg.seen(CallEnded)]
@@ -173,7 +180,7 @@ def a_run_comes_to_its_end(leg: LegHistory) -> Iterator[Finding]:
     }.get(ending.how)
     if how is None:
         yield None
-    elif any(event.what == "restless" for _, event in leg.seen(Misuse)):
+    elif any(misuses(leg, "restless")):
         return  # END-23 judges this leg.
     elif not (ending.how == "hung" and _waits_for_ever(leg)):
         yield f"{how} {ending.detail}".rstrip(), ending.at
@@ -200,9 +207,7 @@ def a_wait_that_is_given_up_loses_nothing(leg: LegHistory) -> Iterator[Finding]:
             # The record was lost in the first given-up wait after its decision.
             at = next((at for at in gave_up if at >= item.decided_at), gave_up[-1])
             yield f"{item} was lost with a wait that was given up at {at:g}", leg.end_at
-            return
-    for _ in gave_up:
-        yield None
+    yield from holds(leg.seen(SinkGaveUp))
 
 
 @leg_check("END-10")
@@ -314,9 +319,7 @@ def the_read_of_the_source_is_not_interrupted(leg: LegHistory) -> Iterator[Findi
     for seq, event in leg.seen(Misuse):
         if event.what == "interrupted" and seq < left and event.at < _may_be_over_at(leg):
             yield "the read of the source was interrupted while the operator ran", event.at
-            return
-    if leg.seen(SourceAsked):
-        yield None
+    yield from holds(leg.seen(SourceAsked)[:1])
 
 
 def _may_be_over_at(leg: LegHistory) -> float:
@@ -353,10 +356,8 @@ def options_of_declared_profiles_are_accepted(leg: LegHistory) -> Iterator[Findi
 @leg_check("END-20", needs_times=False)
 def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """A cancelled consumer gets no other error, and does not go on after its cancellation."""
-    for _, event in leg.seen(Misuse):
-        if event.what == "swallowed":
-            yield f"the consumer was cancelled, and {event.detail}", event.at
-            return
+    for said, at in misuses(leg, "swallowed"):
+        yield f"the consumer was cancelled, and {said}", at
     scenario, how = leg.scenario, leg.ending.how
     cancelled = how == "crashed" or (how == "left" and scenario.cancel_at is not None)
     if cancelled and leg.seen(Closed):
@@ -366,8 +367,5 @@ def a_cancellation_comes_out(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("END-23", needs_times=False)
 def an_idle_operator_sleeps(leg: LegHistory) -> Iterator[Finding]:
     """The loop does not wake again and again while nothing happens."""
-    restless = [event for _, event in leg.seen(Misuse) if event.what == "restless"]
-    for event in restless:
-        yield event.detail, event.at
-    if leg.seen(Closed) and not restless:
-        yield None
+    yield from misuses(leg, "restless")
+    yield from holds(leg.seen(Closed)[:1])

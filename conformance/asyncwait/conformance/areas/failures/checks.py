@@ -49,7 +49,6 @@ def a_failure_is_raised_at_once(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.failed and rest.waiting:
             yield f"{blamed[0]} failed, but the waiting consumer was not told", rest.at
-            return
     if leg.ending.how == "failed":
         yield None
 
@@ -64,7 +63,6 @@ def nothing_comes_out_after_a_failure(leg: LegHistory) -> Iterator[Finding]:
     for output in leg.outputs:
         if output.at > leg.fail_at:
             yield f"{output.element} came out after the failure at {leg.fail_at:g}", output.at
-            return
     if leg.ending.how == "failed":
         yield None
 

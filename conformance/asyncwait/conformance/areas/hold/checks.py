@@ -30,10 +30,8 @@ def a_finished_record_makes_room(leg: LegHistory) -> Iterator[Finding]:
             continue
         if rest.has_room and rest.first_uncalled is not None:
             yield f"{rest.first_uncalled} is not called, only finished ones are in its way", rest.at
-            return
         if rest.has_room and rest.input_is_due:
             yield "the source has an element, and only finished ones are in its way", rest.at
-            return
         if _finished(rest):
             yield None
 
@@ -47,7 +45,6 @@ def the_calls_keep_their_bound(leg: LegHistory) -> Iterator[Finding]:
         if rest.undecided > leg.capacity:
             text = f"{rest.undecided} undecided calls and {_finished(rest)} finished, capacity "
             yield f"{text}{leg.capacity}", rest.at
-            return
         if rest.undecided and _finished(rest):
             yield None
 
@@ -65,7 +62,6 @@ def no_more_is_held_than_was_said(leg: LegHistory) -> Iterator[Finding]:
         if rest.undecided + max(0, finished - most) > leg.capacity:
             text = f"{rest.undecided} undecided and {finished} finished, capacity {leg.capacity}"
             yield f"{text} and {most} held", rest.at
-            return
         yield None
 
 
@@ -87,6 +83,5 @@ def when_both_are_full_the_source_waits(leg: LegHistory) -> Iterator[Finding]:
         _, *others = [leg.items[pos] for pos in waiting if leg.items[pos].is_record] or [first]
         if others:
             yield f"{others[0]} was taken though {first} waits for room", rest.at
-            return
         if first.index is not None:
             yield None

@@ -11,6 +11,7 @@ from asyncwait.conformance.judging import (
     Rest,
     has_plain_key,
     held_back,
+    holds,
     leg_check,
 )
 
@@ -49,10 +50,10 @@ def a_decided_record_frees_its_key(leg: LegHistory) -> Iterator[Finding]:
         item = _uncalled(leg, rest)
         if item is not None and item in behind:
             yield f"{item} is not called, though {behind[item]} is decided", rest.at
-            return
-    for before, item in leg.pairs_of_keys:
-        if item.call is not None and item.at < before.decided_at <= item.call.at:
-            yield None
+    yield from holds(
+        item.call is not None and item.at < before.decided_at <= item.call.at
+        for before, item in leg.pairs_of_keys
+    )
 
 
 @leg_check("KEY-6")
@@ -64,11 +65,11 @@ def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
         item = _uncalled(leg, rest)
         if item is not None and item not in leg.behind_of_key and rest.undecided:
             yield f"{item} is not called, only other keys are busy", rest.at
-            return
     latest = accumulate((_start(item) for item in leg.records), max, initial=-1.0)
-    for item, before in zip(leg.records, latest, strict=False):
-        if item.call is not None and item.call.seq < before:
-            yield None
+    yield from holds(
+        item.call is not None and item.call.seq < before
+        for item, before in zip(leg.records, latest, strict=False)
+    )
 
 
 @leg_check("KEY-7")
@@ -80,10 +81,10 @@ def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
         item = _uncalled(leg, rest)
         if item is not None and (fence := _fence_before(leg, item, rest.seq)) is not None:
             yield f"{item} is not called, only {fence} is before it", rest.at
-            return
-    for item in leg.records:
-        if item.call is not None and _fence_before(leg, item, item.call.seq) is not None:
-            yield None
+    yield from holds(
+        item.call is not None and _fence_before(leg, item, item.call.seq) is not None
+        for item in leg.records
+    )
 
 
 @leg_check("KEY-8")
@@ -107,7 +108,6 @@ def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Find
         inside = rest.uncalled + rest.undecided + max(0, finished - free)
         if inside > leg.capacity + 1:
             yield f"{inside} records are inside, capacity {leg.capacity}", rest.at
-            return
         if rest.first_uncalled is None:
             yield None
 

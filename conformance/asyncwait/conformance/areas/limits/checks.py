@@ -51,7 +51,6 @@ def _is_kept(leg: LegHistory, rule: str) -> Iterator[Finding]:
             continue
         if load.first > load.window.most:
             yield str(load), load.run.at
-            return
         yield None
 
 
@@ -71,26 +70,18 @@ def _is_used(leg: LegHistory, rule: str) -> Iterator[Finding]:
             continue
         if idle.unused is not None:
             yield f"{idle.unused} is not called, and all limits have room", idle.rest.at
-            return
         yield None
 
 
-@leg_check("LIMIT-4")
-def room_is_used(leg: LegHistory) -> Iterator[Finding]:
-    """No record waits for its permit while all limits have room for its call."""
-    yield from _is_used(leg, "LIMIT-4")
+def _used(rule: str) -> Check:
+    return leg_check(rule)(partial(_is_used, rule=rule))
 
 
-@leg_check("LIMIT-5")
-def what_can_not_be_called_holds_no_permit(leg: LegHistory) -> Iterator[Finding]:
-    """No record lacks room that is reserved for records which wait for their keys or back off."""
-    yield from _is_used(leg, "LIMIT-5")
-
-
-@leg_check("LIMIT-6")
-def a_permit_without_a_call_is_free(leg: LegHistory) -> Iterator[Finding]:
-    """No record lacks room that is reserved for a record which was decided during its wait."""
-    yield from _is_used(leg, "LIMIT-6")
+room_is_used = _used("LIMIT-4")
+# No record lacks room that is reserved for records which wait for their keys or back off.
+what_can_not_be_called_holds_no_permit = _used("LIMIT-5")
+# No record lacks room that is reserved for a record which was decided during its wait.
+a_permit_without_a_call_is_free = _used("LIMIT-6")
 
 
 @leg_check("LIMIT-7")
@@ -101,7 +92,6 @@ def repeated_calls_count_and_go_first(leg: LegHistory) -> Iterator[Finding]:
     for load in leg.once(loads):
         if load.held > load.window.most >= load.first:
             yield f"{load}, repeated calls among them", load.run.at
-            return
         if load.held > load.first:
             yield None
     if leg.scenario.batch is not None or any(each.by for each in leg.scenario.limits):
@@ -109,7 +99,6 @@ def repeated_calls_count_and_go_first(leg: LegHistory) -> Iterator[Finding]:
     for run in leg.once(runs):
         if not run.is_retry and (item := pending_retry(leg, run)) is not None:
             yield f"{run} began while {item} waited to be called again", run.at
-            return
 
 
 @leg_check("LIMIT-8")
@@ -132,7 +121,6 @@ def no_record_passes_another(leg: LegHistory) -> Iterator[Finding]:
             is_same = not by or _group(leg, other) == _group(leg, item)
             if is_before and is_same and since[other] <= call.at < other.decided_at:
                 yield f"{item} was called before {other}, which waited", call.at
-                return
         if item.at < call.at:
             yield None
 
@@ -159,10 +147,8 @@ def the_deadline_runs_from_the_first_call(leg: LegHistory) -> Iterator[Finding]:
 @leg_check("LIMIT-10")
 def keys_have_room_of_their_own(leg: LegHistory) -> Iterator[Finding]:
     """The calls of a key exceed no limit, and no record waits for the room of another key."""
-    found = list(_is_kept(leg, "LIMIT-10"))
-    yield from found
-    if not any(found):
-        yield from _is_used(leg, "LIMIT-10")
+    yield from _is_kept(leg, "LIMIT-10")
+    yield from _is_used(leg, "LIMIT-10")
 
 
 no_more_calls_start_together = _no_more("LIMIT-11")
@@ -177,10 +163,8 @@ def the_figure_tells_who_waits(leg: LegHistory) -> Iterator[Finding]:
         text = f"waiting_for_permits is {read}"
         if len(read) != limits:
             yield f"{text}, and there are {limits} limits", figures.at
-            return
         if sum(read) < least or max(read) > most:
             yield f"{text}, expected {span(least, most)} records", figures.at
-            return
         yield None
 
 
@@ -192,17 +176,14 @@ def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
     for item in large:
         if item.call is not None:
             yield f"{item} was called, and its cost exceeds a limit", item.call.at
-            return
         cause = item.failure_cause or item.cause
         if item.decided_at < NEVER and cause != "CostTooLarge":
             yield f"{item} failed by {cause}, expected CostTooLarge", item.decided_at
-            return
         for rest in leg.rests if leg.scenario.batch is None else ():
             is_admitted = rest.present <= leg.capacity and item.seq <= rest.seq
             is_late = since[item] <= rest.at < item.decided_at
             if is_admitted and is_late and rest.waiting and not rest.failed:
                 yield f"{item} waits, and its cost exceeds a limit", rest.at
-                return
         if item.decided_at < NEVER:
             yield None
 
@@ -214,10 +195,8 @@ def a_budget_is_kept(leg: LegHistory) -> Iterator[Finding]:
         all_costs = each.charged + each.estimate
         if all_costs > each.budget.most:
             yield f"{each.run} makes {all_costs:g} of a budget of {each.budget.most}", each.run.at
-            return
         if each.budget.told and not (each.is_known or each.is_alone):
             yield f"{each.run} begins beside another one, and no cost is known", each.run.at
-            return
         yield None
 
 
@@ -234,7 +213,6 @@ def what_a_budget_stops_is_told(leg: LegHistory) -> Iterator[Finding]:
         if item.decided_at > leg.end_at and item.pos <= last and not is_named:
             what = "was called before" if item.call is not None else "is in front of one called"
             yield f"{item} {what}, and is left out", leg.end_at
-            return
     left = [item for item in leg.records if item.call is None and not item.failure]
     rest = leg.source_ended is None or leg.source_ended.at > leg.end_at
     then = {each.then for each in budgets}
@@ -261,10 +239,8 @@ def an_open_breaker_lets_no_call_begin(leg: LegHistory) -> Iterator[Finding]:
         if early:
             text = f"{early[0]} begins, though {breaker.most} calls had failed by {at:g}"
             yield text, early[0].at
-            return
         if beside and later[0].at >= rest_is_over and until >= rest_is_over:
             yield f"{beside[0]} begins beside the call that probes", beside[0].at
-            return
         if later:
             yield None
 
@@ -279,9 +255,7 @@ def no_record_waits_for_longer_than_it_may(leg: LegHistory) -> Iterator[Finding]
         if (item.failure_cause or item.cause) == "PermitTimedOut":
             if item.decided_at < item.at + min(most) - ROUNDING:
                 yield f"{item} failed before it had waited {min(most)} ms", item.decided_at
-                return
             yield None
     for item, since, until in leg.once(long_waits):
         if until > since + max(most) + ROUNDING:
             yield f"{item} waits for its permit since {since:g}", since + max(most)
-            return

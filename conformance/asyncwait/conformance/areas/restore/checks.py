@@ -15,6 +15,7 @@ from asyncwait.conformance.judging import (
     LegHistory,
     Output,
     Violation,
+    bounded,
     check,
     identity_of,
     key_of,
@@ -86,13 +87,8 @@ def restoring_stays_within_capacity(leg: LegHistory) -> Iterator[Finding]:
     restored = [item for item in leg.records if item.index is None]
     if len(restored) < leg.room:
         return
-    for rest in leg.rests:
-        if rest.failed:
-            return
-        if rest.in_flight > leg.room:
-            yield f"{rest.in_flight} restored calls, capacity {leg.room}", rest.at
-            return
-        yield None
+    what = f"restored calls, capacity {leg.room}"
+    yield from bounded(leg, leg.room, what, lambda rest: 0 if rest.failed else rest.in_flight)
 
 
 @check("REST-5")

@@ -12,21 +12,19 @@ from asyncwait.conformance.judging import (
     Rest,
     failure_named,
     first_stray,
+    holds,
     leg_check,
+    misuses,
 )
-from asyncwait.spec.scenario import Misuse
 
 
 @leg_check("RES-1", needs_times=False)
 def every_result_comes_out(leg: LegHistory) -> Iterator[Finding]:
     """When the stream ends, every result of every record is out."""
-    if leg.ran_to_its_end:
-        for item in leg.records:
-            if item.results and not leg.may_be_left_out(item):
-                if item.given < len(item.results):
-                    yield f"{item}: {item.results[item.given]!r} never came out", leg.end_at
-                else:
-                    yield None
+    for item in leg.records if leg.ran_to_its_end else ():
+        if item.results and not leg.may_be_left_out(item):
+            missing = item.results[item.given :]
+            yield (f"{item}: {missing[0]!r} never came out", leg.end_at) if missing else None
 
 
 @leg_check("RES-2")
@@ -41,10 +39,7 @@ def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Findi
             if earliest[before] <= rest.at:
                 gone = [item for item in silent[:before] if item.decided_at <= rest.at]
                 yield f"{held} is held up behind {gone[-1]}, which has no results", rest.at
-                return
-    for item in silent:
-        if item.decided_at < leg.end_at:
-            yield None
+    yield from holds(item.decided_at < leg.end_at for item in silent)
 
 
 def _held_up(rest: Rest) -> Item | None:
@@ -92,10 +87,7 @@ def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Fi
         held = rest.emittable
         if rest.waiting and not rest.failed and held is not None and _is_from_a_thread(held):
             yield f"{held}: its answer from a thread was not noticed", rest.at
-            return
-    for item in leg.records:
-        if item.given and _is_from_a_thread(item):
-            yield None
+    yield from holds(item.given and _is_from_a_thread(item) for item in leg.records)
 
 
 def _is_from_a_thread(item: Item) -> bool:
@@ -133,19 +125,13 @@ def _is_broken(leg: LegHistory, item: Item) -> bool:
 @leg_check("RES-7", needs_times=False)
 def a_supplier_is_asked_on_the_loop(leg: LegHistory) -> Iterator[Finding]:
     """Suppliers run on the thread of the function's call, and only when they are needed."""
-    yield from _used_well(leg, "supplier-thread", "was asked on another thread")
-    yield from _used_well(leg, "supplier-needless", "was asked after the first completion")
-    for call in leg.calls:
-        if (
-            (call.step.supplied or call.step.twice)
-            and call.ended is not None
-            and leg.scenario.form == "callback"
-        ):
-            yield None
-
-
-def _used_well(leg: LegHistory, what: str, text: str) -> Iterator[Finding]:
-    for _, event in leg.seen(Misuse):
-        if event.what == what:
-            yield f"{event.detail} {text}", event.at
-            return
+    for said, at in misuses(leg, "supplier-thread"):
+        yield f"{said} was asked on another thread", at
+    for said, at in misuses(leg, "supplier-needless"):
+        yield f"{said} was asked after the first completion", at
+    yield from holds(
+        (call.step.supplied or call.step.twice)
+        and call.ended is not None
+        and leg.scenario.form == "callback"
+        for call in leg.calls
+    )

@@ -16,6 +16,7 @@ from asyncwait.conformance.judging import (
     Item,
     LegHistory,
     first_failures,
+    holds,
     leg_check,
 )
 from asyncwait.spec.scenario import identity
@@ -27,8 +28,7 @@ def a_call_that_failed_is_repeated(leg: LegHistory) -> Iterator[Finding]:
     """No record that must be called again lacks its call."""
     for item, how, at in not_repeated(leg):
         yield f"{item} {how}", at
-    for _ in repetitions(leg):
-        yield None
+    yield from holds(repetitions(leg))
 
 
 @leg_check("RETRY-2", needs_times=False)

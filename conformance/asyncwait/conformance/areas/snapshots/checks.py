@@ -14,6 +14,7 @@ from asyncwait.conformance.judging import (
     Output,
     SnapshotOut,
     held_at,
+    holds,
     is_same_element,
     leg_check,
 )
@@ -113,10 +114,7 @@ def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
         if rest.waiting and not rest.failed and rest.snapshot_owed is not None:
             text = f"{rest.snapshot_owed} was read, but the waiting consumer got no snapshot"
             yield text, rest.at
-            return
-    for snapshot in leg.snapshots:
-        if snapshot.barrier is not None and snapshot.stored:
-            yield None
+    yield from holds(snapshot.barrier is not None and snapshot.stored for snapshot in leg.snapshots)
 
 
 @leg_check("SNAP-6")
@@ -148,7 +146,6 @@ def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
             early = next(item for item in behind if item.is_begun_before(snapshot))
             text = f"{early} came out before snapshot {barrier.checkpoint_id}"
             yield text, early.first_at
-            return
         if first != NEVER:
             yield None
 
@@ -159,7 +156,6 @@ def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
     for rest in leg.rests:
         if rest.waiting and not rest.failed and (owed := rest.request_owed) is not None:
             yield f"snapshot {owed} was requested, but the waiting consumer did not get it", rest.at
-            return
     foreign = [output for output in leg.outputs if not _may_come_before(output)]
     out: dict[int, list[int]] = defaultdict(list)
     for snapshot in leg.snapshots:

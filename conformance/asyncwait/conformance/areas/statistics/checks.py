@@ -32,7 +32,6 @@ def _look(leg: LegHistory, name: str) -> Iterator[Finding]:
     for reading in leg.once(readings):
         if wrong := reading.wrong(name):
             yield wrong, reading.figures.at
-            return
         if reading.bounds[name][1]:
             yield None
 
@@ -74,7 +73,6 @@ def _look_behind_a_deadline_that_fails(leg: LegHistory) -> Iterator[Finding]:
             continue
         if figures.timeouts <= before:
             yield f"timeouts is {figures.timeouts}, expected {before + 1} or more", figures.at
-            return
         yield None
 
 
@@ -86,7 +84,6 @@ def the_oldest_record_is_told_by_its_age(leg: LegHistory) -> Iterator[Finding]:
         at, oldest = reading.figures.at, reading.figures.oldest
         if not _is_an_age(reading, starts):
             yield f"oldest is {oldest:g} ms, expected {_age(at, reading.oldest_since)}", at
-            return
         if reading.oldest_since[1] < at:
             yield None
 
@@ -138,10 +135,8 @@ def when_it_is_over_nothing_is_there(leg: LegHistory) -> Iterator[Finding]:
         if there:
             figure = figure_text(getattr(figures, there[0]))
             yield f"{there[0]} is {figure} after the end", figures.at
-            return
         if fallen:
             yield f"{fallen[0]} has fallen to {getattr(figures, fallen[0])}", figures.at
-            return
         yield None
 
 

@@ -12,6 +12,7 @@ from asyncwait.conformance.judging import (
     blamed_for_timeout,
     failure_named,
     first_stray,
+    holds,
     leg_check,
     running_at,
 )
@@ -24,9 +25,7 @@ def the_handler_is_asked_at_the_deadline_and_only_then(leg: LegHistory) -> Itera
     """At each request to the handler, an undecided record is due."""
     for asked in leg.untimely_handlers:
         yield f"the handler was asked for {asked.value!r}, no record of which is due", asked.at
-    for item in leg.records:
-        if item.asked_at != NEVER:
-            yield None
+    yield from holds(item.asked_at != NEVER for item in leg.records)
 
 
 @leg_check("TIME-2", needs_times=False)
@@ -168,7 +167,6 @@ def too_many_abandoned_calls_fail_the_operator(leg: LegHistory) -> Iterator[Find
     for at, running in running_at(_overtaken(leg)):
         if running > may:
             yield f"a call began, and {running} abandoned ones ran, at most {may} may", at
-            return
     if leg.ending.error == "TooManyAbandonedCalls":
         if leg.overloaded_at == NEVER:
             yield f"failed with TooManyAbandonedCalls, and never more than {may} ran on", leg.end_at

@@ -10,6 +10,7 @@ from asyncwait.conformance.judging import (
     FirstBehind,
     Item,
     LegHistory,
+    holds,
     is_same_element,
     leg_check,
 )
@@ -74,7 +75,6 @@ def _overtaken(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]
         if fence.given and decided_at >= 0:
             if decided_at > fence.emitted_at or gone_seq >= fence.emitted_seq:
                 yield _first_crossed(leg, fence, others), fence.emitted_at
-                return
             yield None
 
 
@@ -118,7 +118,6 @@ def _run_ahead(leg: LegHistory, kind: type, others: _Kinds) -> Iterator[Finding]
                 behind = (i for kind in others for i in leg.of(kind) if i.pos > fence.pos)
                 early = next(i for i in behind if i.given and not fence.is_out_before(i.first_seq))
                 yield f"{early} came out before {fence}", early.first_at
-                return
             yield None
 
 
@@ -143,7 +142,4 @@ def _held_back(leg: LegHistory, kind: type) -> Iterator[Finding]:
             held = rest.emittable
             if held is not None and isinstance(held.element, kind):
                 yield f"{held} is next, but the waiting consumer did not get it", rest.at
-                return
-    for item in leg.of(kind):
-        if item.given:
-            yield None
+    yield from holds(item.given for item in leg.of(kind))
