@@ -4,10 +4,10 @@ asyncwait verify aioitertools_gather:backend
 """
 
 from collections.abc import AsyncIterator
+from functools import partial
 
 from aioitertools.asyncio import gather
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -21,6 +21,4 @@ async def gathered(
         yield results
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(gathered, "ordered")
+backend = partial(peer_backend, gathered, "ordered")

@@ -5,10 +5,10 @@ asyncwait verify aiometer_amap:backend
 
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import aiometer
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -23,6 +23,4 @@ async def mapped(
         yield results
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results as they are there."""
-    return peer_backend(mapped, "unordered")
+backend = partial(peer_backend, mapped, "unordered")

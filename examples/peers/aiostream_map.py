@@ -8,7 +8,6 @@ from typing import Any
 
 from aiostream import stream
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 
 
@@ -17,11 +16,5 @@ def mapped(records: Source, function: Function, capacity: int, *, in_order: bool
     return stream.map(records, function.call, ordered=in_order, task_limit=capacity).stream()
 
 
-def ordered() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(partial(mapped, in_order=True), "ordered")
-
-
-def unordered() -> StreamBackend:
-    """Say what it has: results as they are there."""
-    return peer_backend(partial(mapped, in_order=False), "unordered")
+ordered = partial(peer_backend, partial(mapped, in_order=True), "ordered")
+unordered = partial(peer_backend, partial(mapped, in_order=False), "unordered")

@@ -5,11 +5,11 @@ asyncwait verify anyio_workers:backend
 
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from anyio import create_memory_object_stream, create_task_group, fail_after
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -54,6 +54,4 @@ async def workers(
         group.cancel_scope.cancel()
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results as they are there, and deadlines."""
-    return peer_backend(workers, "unordered", "timeouts")
+backend = partial(peer_backend, workers, "unordered", "timeouts")

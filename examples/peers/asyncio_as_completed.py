@@ -5,8 +5,8 @@ asyncwait verify asyncio_as_completed:backend
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -26,6 +26,4 @@ async def completed(
         yield await next_one
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results as they are there."""
-    return peer_backend(completed, "unordered")
+backend = partial(peer_backend, completed, "unordered")

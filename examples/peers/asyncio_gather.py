@@ -5,8 +5,8 @@ asyncwait verify asyncio_gather:gathering asyncio_gather:grouping
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -39,11 +39,5 @@ async def grouped(*given: object) -> AsyncIterator[list[Record]]:
         yield task.result()
 
 
-def gathering() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(gathered, "ordered")
-
-
-def grouping() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(grouped, "ordered")
+gathering = partial(peer_backend, gathered, "ordered")
+grouping = partial(peer_backend, grouped, "ordered")

@@ -6,8 +6,8 @@ asyncwait verify asyncio_window:backend
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
+from functools import partial
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -23,6 +23,4 @@ async def window(records: Source, function: Function, capacity: int) -> AsyncIte
         yield await tasks.popleft()
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(window, "ordered")
+backend = partial(peer_backend, window, "ordered")

@@ -5,6 +5,7 @@ asyncwait verify reactivex_merge:backend
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import reactivex
@@ -12,7 +13,6 @@ from reactivex import operators as ops
 from reactivex.disposable import Disposable
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -64,6 +64,4 @@ async def merged(records: Source, function: Function, capacity: int) -> AsyncIte
             raise told.exception
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results as they are there, and deadlines."""
-    return peer_backend(merged, "unordered", "timeouts")
+backend = partial(peer_backend, merged, "unordered", "timeouts")

@@ -6,10 +6,10 @@ asyncwait verify streamz_map_async:backend
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 
 from streamz import Stream
 
-from asyncwait.conformance import StreamBackend
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
@@ -43,6 +43,4 @@ async def mapped(records: Source, function: Function, capacity: int) -> AsyncIte
             node.stop()
 
 
-def backend() -> StreamBackend:
-    """Say what it has: results in the order of the input."""
-    return peer_backend(mapped, "ordered")
+backend = partial(peer_backend, mapped, "ordered")

@@ -7,12 +7,11 @@ What stands round each is what stands round a peer, and two of the shapes are pe
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
-from asyncwait.conformance import StreamBackend
-from asyncwait.conformance.adapting import Function, Peer, Source, peer_backend
+from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
@@ -53,11 +52,7 @@ async def workers(values: Source, function: Function, size: int) -> AsyncIterato
         yield results
 
 
-def _backend(shape: Peer, mode: str = "ordered") -> Callable[[], StreamBackend]:
-    return lambda: peer_backend(shape, mode)
-
-
-gathering = _backend(gather)
-working = _backend(workers, "unordered")
-sliding = _backend(window)
-streaming = _backend(partial(mapped, in_order=True))
+gathering = partial(peer_backend, gather, "ordered")
+working = partial(peer_backend, workers, "unordered")
+sliding = partial(peer_backend, window, "ordered")
+streaming = partial(peer_backend, partial(mapped, in_order=True), "ordered")

@@ -62,5 +62,5 @@ def test_a_timeline_is_what_the_suite_draws(
 def test_every_shape_that_is_an_operator_has_a_timeline() -> None:
     module = (SHAPES / "shapes.py").read_text(encoding="utf-8")
 
-    shapes = re.findall(r"^(\w+) = _backend", module, re.MULTILINE)
+    shapes = re.findall(r"^(\w+) = partial\(peer_backend", module, re.MULTILINE)
     assert shapes == [param.id.removeprefix("shapes:") for param in COMMANDS]
