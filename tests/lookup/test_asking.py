@@ -4,16 +4,14 @@ from asyncio import CancelledError
 from contextvars import ContextVar
 from typing import Any
 
-import anyio
 import pytest
-from lookups import Scripted, come_in_turn, counts, outcome, outcomes
+from lookups import Readable, Scripted, Timeline, outcome, play
 
-from asyncwait.backends.lookup import open_table
+from asyncwait.backends.lookup import Full, open_table
 from asyncwait.spec import (
     Batch,
     Cache,
     CallFailed,
-    CallTimedOut,
     InvalidConfig,
     InvalidResult,
     Retry,
@@ -23,17 +21,194 @@ from asyncwait.spec import (
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_failure_is_one_of_all_that_wait_and_is_never_kept() -> None:
-    table = Scripted()
-    table.trouble = ValueError("boom")
+A, B = ["a"], ["b"]
+BOOM = "key 'a': the call failed: ValueError('boom')"
+DOWN = "; the attempt before failed: OSError('down')"
+HANGS, ANSWERS = {"takes": 99}, {"takes": 1}
+ONE = Batch(max_wait=0, in_flight=1)
+AGAIN = Retry(initial=1)
+UNASKED = (
+    "key 'a': the call failed: RuntimeError('get_many() raised CancelledError, and no code "
+    "cancelled it')"
+)
 
-    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
-        failed = await outcomes(opened, "a", "a")
-        table.trouble = None
-        assert await outcome(opened, "a") == (2, ["a"])
-        assert opened.statistics().failed_requests == 1
 
-    assert failed == [(1, "key 'a': the call failed: ValueError('boom')")] * 2
+def late(key: str, seconds: float) -> str:
+    return f"key {key!r}: the table gave no answer within {seconds:g} s"
+
+
+def in_turn(keys: str, every: float) -> list[Any]:
+    return [(place * every, key) for place, key in enumerate(keys)]
+
+
+TIMELINES = {
+    "a failure is one of all that wait, and is never kept": Timeline(
+        [
+            (0, {"trouble": ValueError("boom")}),
+            (0.1, "a"),
+            (0.1, "a"),
+            (0.5, {"trouble": None}),
+            (2, "a"),
+        ],
+        [(1.1, BOOM), (1.1, BOOM), (3, A)],
+        [(0.1, A), (2, A)],
+        {"cache": Cache(9, 60, 60)},
+        {"failed_requests": 1},
+    ),
+    "waiters repeat, and share again": Timeline(
+        [(0, {"rows": {"a": ValueError("boom")}}), (1, "a"), (1, "a")],
+        [(7, f"{BOOM} (after 3 attempts)")] * 2,
+        [(1, A), (3, A), (6, A)],
+        {"retry": Retry(max_attempts=3, initial=1)},
+        {"shared": 1, "loads": 1},
+    ),
+    "a key says when to come again": Timeline(
+        [(0, {"rows": {"a": RetryAfter(5)}}), (1, "a"), (3, {"rows": {}})],
+        [(8, A)],
+        [(1, A), (7, A)],
+        {"retry": AGAIN},
+    ),
+    "an attempt has a time of its own": Timeline(
+        [(0, HANGS), (1, "a")],
+        [(6, "key 'a': the call failed: TimeoutError('no answer after 2 s') (after 2 attempts)")],
+        [(1, A), "cancelled", (4, A), "cancelled"],
+        {"retry": Retry(max_attempts=2, initial=1, attempt_timeout=2), "timeout": 50},
+    ),
+    "missing keys are asked for again": Timeline(
+        [(0, {"rows": {"a": None, "b": None}}), (1, ["a", "b", "c"]), (3, {"rows": {"b": None}})],
+        [(8, [A, [], ["c"]])],
+        [(1, ["a", "b", "c"]), (4, ["a", "b"]), (7, B)],
+        {"retry_missing": Retry(max_attempts=3, initial=2, multiplier=1), "cache": Cache(9, 60)},
+        {"loads": 3, "misses": 1},
+    ),
+    "answers that are there count at the deadline, and old rows": Timeline(
+        [
+            (0, ["a", "b"]),
+            (4, {"rows": {"a": ["new"], "b": ["new"]}}),
+            *((5, "a"), (5.1, "c"), (5.4, HANGS), (5.5, ["a", "b", "c"])),
+        ],
+        [(1, [A, B]), (6, ["new"]), (6.1, ["c"]), (8.5, [["new"], B, ["c"]])],
+        [(0, ["a", "b"]), (5, A), (5.1, ["c"]), (5.5, B), "cancelled"],
+        {"timeout": 3, "cache": Cache(9, ttl=2, stale_if_error=99)},
+        {"stale": 1},
+    ),
+    "a deadline names a key without an answer": Timeline(
+        [(0, "a"), (0.4, HANGS), (0.5, ["a", "b"])],
+        [(1, A), (3.5, late("b", 3))],
+        [(0, A), (0.5, B), "cancelled"],
+        {"timeout": 3},
+    ),
+    "a deadline names no key that would be missing again": Timeline(
+        [(0, {"rows": {"a": None}}), (0.1, "a"), (0.4, HANGS), (0.5, ["a", "b"])],
+        [(3.1, late("a", 3)), (3.5, late("b", 3))],
+        [(0.1, A), (0.5, B), (2.1, A), "cancelled", "cancelled"],
+        {"timeout": 3, "retry": AGAIN, "retry_missing": AGAIN},
+    ),
+    "a deadline names no key that would fail again": Timeline(
+        [(0, {"rows": {"a": OSError("down")}}), (0.1, "a"), (0.4, HANGS), (0.5, ["a", "b"])],
+        [(3.1, late("a", 3) + DOWN), (3.5, late("b", 3))],
+        [(0.1, A), (0.5, B), (2.1, A), "cancelled", "cancelled"],
+        {"timeout": 3, "retry": AGAIN, "retry_missing": AGAIN},
+    ),
+    "a cancellation that no code asked for is a failure": Timeline(
+        [(0, {"trouble": CancelledError()}), (0.1, "a")],
+        [(1.1, UNASKED)],
+        [(0.1, A)],
+    ),
+    "lookups share one request": Timeline(
+        [(0, "a"), (0, "a"), (0, "a"), (1.5, ["a", "b"]), (2, ["b", "c"])],
+        [(1, A), (1, A), (1, A), (2.5, [A, B]), (3, [B, ["c"]])],
+        [(0, A), (1.5, ["a", "b"]), (2, ["c"])],
+        {},
+        {"shared": 3, "loads": 4},
+    ),
+    "a waiter that leaves does not end the request of others": Timeline(
+        [(0, "a"), (0.1, "a", 0.4), (0.6, "a")],
+        [(1, A), None, (1, A)],
+        [(0, A)],
+    ),
+    "a request is cancelled once all are late": Timeline(
+        [(0, HANGS), (0.1, "a"), (0.1, "a")],
+        [(1.3, late("a", 1.2))] * 2,
+        [(0.1, A), "cancelled"],
+        {"timeout": 1.2},
+        {"shared": 1, "loads": 1},
+    ),
+    "a request that was late for a lookup is shared no more": Timeline(
+        [(0, HANGS), (0.5, ANSWERS), *in_turn("aaaaaa", 1.25)],
+        [*[(at, late("a", 3)) for at in (3, 4.25, 5.5)], (4.75, A), (6, A), (7.25, A)],
+        [(0, A), (3.75, A), (5, A), "cancelled", (6.25, A)],
+        {"timeout": 3},
+    ),
+    "a request that hangs has its place until all have left it": Timeline(
+        [(0, HANGS), (0.5, ANSWERS), *in_turn("aaaaaa", 1.25)],
+        [*[(at, late("a", 3)) for at in (3, 4.25, 5.5)], *[(6.5, A)] * 3],
+        [(0, A), "cancelled", (5.5, A)],
+        {"timeout": 3, "batch": ONE},
+    ),
+    "a request without a place is shared, although a lookup gave up": Timeline(
+        [(0, HANGS), (0.5, ANSWERS), *in_turn("zazaaa", 0.75)],
+        [*[(2.875 + n * 0.75, late("zaza"[n], 2.875)) for n in range(4)], *[(5.375, A)] * 2],
+        [(0, ["z"]), "cancelled", (4.375, A)],
+        {"timeout": 2.875, "batch": ONE},
+    ),
+    "a request that was cancelled has its place until it has ended": Timeline(
+        [(0, {"clean_up": 2}), (0, "a", 0.5), (0.6, "b")],
+        [None, (3.5, B)],
+        [(0, A), "cancelled", (2.5, B)],
+        {"batch": ONE},
+    ),
+    "an attempt that was late begins another request": Timeline(
+        [(0, HANGS), (0.5, ANSWERS), *in_turn("aa", 0.75)],
+        [(3.5, A)] * 2,
+        [(0, A), (2.5, A), "cancelled"],
+        {"retry": Retry(max_attempts=2, initial=0.5, attempt_timeout=2)},
+    ),
+    "a young request is shared, although a lookup gave up": Timeline(
+        [
+            (0, {"trouble": OSError("down")}),
+            *((0.1, "a"), (1.5, {"trouble": None, "takes": 2}), (2.25, "a"), (2.75, "a")),
+        ],
+        [(2.6, late("a", 2.5) + DOWN), (4.1, A), (4.1, A)],
+        [(0.1, A), (2.1, A)],
+        {"timeout": 2.5, "retry": AGAIN},
+    ),
+    "what comes of a request that was late is not kept": Timeline(
+        [
+            (0, {"rows": {"a": ["new"]}, "takes": 4}),
+            *((0.1, "a"), (1.5, "a"), (3.05, {"takes": 0.25})),
+            *((3.8, {"rows": {"a": ["old"]}}), (5, {"peek": "a"})),
+        ],
+        [(3.6, ["new"]), (4.1, ["old"]), ["new"]],
+        [(0.1, A), (3.35, A)],
+        {"cache": Cache(9, 60), "retry": Retry(max_attempts=2, initial=0.25, attempt_timeout=3)},
+    ),
+    "a refresh that hangs is given up by a lookup that waits for it": Timeline(
+        [(0, "a"), (8, HANGS), (9, {"peek": "a"}), (9.5, ANSWERS), (10, "a"), (13.5, "a")],
+        [(1, A), A, (13, late("a", 3)), (14.5, A)],
+        [(0, A), (9, A), "cancelled", (13.5, A)],
+        {"cache": Cache(9, 10, refresh_ahead=0.5), "timeout": 3},
+    ),
+    "a request is cancelled when the last lookup has left, and begun anew": Timeline(
+        [(0, {"clean_up": 0.3}), (0, "a", 0.5), (0.6, "a")],
+        [None, (1.6, A)],
+        [(0, A), (0.6, A), "cancelled"],
+    ),
+    "keys that gather are given up with the lookups that wait": Timeline(
+        [(0, "a")], [(0.5, late("a", 0.5))], [], {"timeout": 0.5, "batch": Batch(max_wait=2)}
+    ),
+    "a full request goes at once": Timeline(
+        [(0, "a"), (0.1, "b"), (0.2, "c")],
+        [(1.1, A), (1.1, B), (3.2, ["c"])],
+        [(0.1, ["a", "b"]), (2.2, ["c"])],
+        {"batch": Batch(max_size=2, max_wait=2)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIMELINES)
+async def test_requests_and_answers_have_their_times(name: str) -> None:
+    await play(Scripted(), TIMELINES[name])
 
 
 async def test_a_key_fails_alone() -> None:
@@ -50,97 +225,6 @@ async def test_a_key_fails_alone() -> None:
     assert caught.value.__cause__ is error
     assert caught.value.record is not None
     assert caught.value.record.value == "a"
-
-
-async def test_each_waiter_repeats_by_its_own_policy_and_they_share_again() -> None:
-    table = Scripted(a=ValueError("a"), b=RetryAfter(5))
-
-    async with open_table(table, retry=Retry(max_attempts=3, initial=1)) as opened:
-        found = await outcomes(opened, "a", "a")
-        table.log.clear()
-        table.rows["b"] = RetryAfter(5)
-        async with anyio.create_task_group() as group:
-            group.start_soon(outcomes, opened, "b")
-            await anyio.sleep(2)
-            table.rows["b"] = ["late"]
-        assert counts(opened) == {"shared": 1, "loads": 2}
-
-    expected = "key 'a': the call failed: ValueError('a') (after 3 attempts)"
-    assert found == [(6, expected)] * 2  # three requests, and back-offs of one and two seconds
-    assert table.asked == [(6, ["b"]), (12, ["b"])]
-
-
-async def test_an_attempt_may_have_a_time_of_its_own() -> None:
-    table = Scripted()
-    table.takes = 99
-    retry = Retry(max_attempts=2, initial=1, attempt_timeout=2)
-
-    async with open_table(table, retry=retry, timeout=50) as opened:
-        found = await outcome(opened, "a")
-
-    expected = "key 'a': the call failed: TimeoutError('no answer after 2 s') (after 2 attempts)"
-    assert found == (5, expected)
-    assert table.asked == [(0, ["a"]), (3, ["a"])]
-
-
-async def test_a_missing_key_may_be_asked_for_again() -> None:
-    table = Scripted(a=None, b=None)
-    retry = Retry(max_attempts=3, initial=2, multiplier=1)
-
-    async with open_table(table, retry_missing=retry, cache=Cache(9, 60)) as opened:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_change, table)
-            found = await opened.get_many(["a", "b", "c"])
-        assert found == [("late",), (), ("c",)]
-        assert counts(opened) == {"loads": 3}
-        assert opened.statistics().misses == 1
-
-    assert table.asked == [(0, ["a", "b", "c"]), (3, ["a", "b"]), (6, ["b"])]
-
-
-async def _change(table: Scripted) -> None:
-    await anyio.sleep(2)
-    table.rows["a"] = ["late"]
-
-
-async def test_answers_that_are_there_count_at_the_deadline() -> None:
-    table = Scripted()
-    cache = Cache(9, ttl=2, stale_if_error=99)
-
-    async with open_table(table, timeout=3, cache=cache) as opened:
-        assert await opened.get_many(["a", "b"]) == [("a",), ("b",)]
-        await anyio.sleep(4)
-        table.rows = {"a": ["new"], "b": ["new"]}
-        async with anyio.create_task_group() as group:
-            group.start_soon(opened.get, "a")
-            group.start_soon(opened.get, "c")
-            await anyio.sleep(0.5)
-            table.takes = 99
-            assert await opened.get_many(["a", "b", "c"]) == [("new",), ("b",), ("c",)]
-        table.takes = 1
-        async with anyio.create_task_group() as group:
-            group.start_soon(opened.get, "d")
-            await anyio.sleep(0.5)
-            table.takes = 99
-            with pytest.raises(CallTimedOut, match=r"^key 'e': "):
-                await opened.get_many(["d", "e"])
-        assert opened.statistics().stale == 1
-
-
-@pytest.mark.parametrize("failing", [None, OSError("down")])
-async def test_a_deadline_names_no_key_whose_answer_would_be_asked_for_again(failing: Any) -> None:
-    table = Scripted(a=failing)
-    retry = Retry(initial=1)
-
-    async with (
-        open_table(table, timeout=3, retry=retry, retry_missing=retry) as opened,
-        anyio.create_task_group() as group,
-    ):
-        group.start_soon(outcome, opened, "a")
-        await anyio.sleep(0.5)
-        table.takes = 99
-        with pytest.raises(CallTimedOut, match=r"^key 'b': "):
-            await opened.get_many(["a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -166,15 +250,6 @@ async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None
     assert str(caught.value).startswith("key 1: ")
 
 
-async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
-    table = Scripted()
-    table.trouble = CancelledError()
-
-    async with open_table(table) as opened:
-        with pytest.raises(CallFailed, match=r"get_many\(\) raised CancelledError, and no code"):
-            await opened.get("a")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -192,194 +267,29 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure() -> None:
             {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},
             "missing_ttl must be None: with it a missing key would be asked for no more",
         ),
+        ({"cache": Full()}, "table must be one with load_all(), for the cache is Full, got "),
+        (
+            {"table": Readable(), "cache": Full(), "retry": Retry()},
+            "retry must be None: with Full no lookup waits",
+        ),
+        ({"table": play}, "table must be a table with open(), close() and get_many(keys); Functio"),
     ],
 )
 async def test_what_does_not_go_together_is_refused(options: Any, message: str) -> None:
     table = Scripted()
     with pytest.raises(InvalidConfig) as caught:
-        async with open_table(table, **options):
+        async with open_table(**{"table": table, **options}):
             pass
 
     assert str(caught.value).startswith(message)
     assert table.log == []
 
 
-class Hangs(Scripted):
-    def __init__(self, times: int) -> None:
-        super().__init__()
-        self._times = times
-
-    async def get_many(self, keys: Any) -> dict[Any, Any]:
-        self.takes = 99.0 if len(self.asked) < self._times else 1.0
-        return await super().get_many(keys)
-
-
-async def test_lookups_share_one_request() -> None:
-    table = Scripted()
-
-    async with open_table(table) as opened:
-        found = await outcomes(opened, "a", "a", "a")
-        assert counts(opened) == {"shared": 2, "loads": 1}
-        async with anyio.create_task_group() as group:
-            group.start_soon(opened.get_many, ["a", "b"])
-            await anyio.sleep(0.5)
-            group.start_soon(opened.get_many, ["b", "c"])
-        assert counts(opened) == {"shared": 3, "loads": 4}
-
-    assert found == [(1, ["a"])] * 3
-    assert table.asked == [(0, ["a"]), (1, ["a", "b"]), (1.5, ["c"])]
-
-
-async def test_a_waiter_that_is_late_does_not_end_the_request_of_others() -> None:
-    table = Scripted()
-
-    async with open_table(table, timeout=1.2) as opened:
-        async with anyio.create_task_group() as group:
-            with anyio.move_on_after(0.5):
-                group.start_soon(outcomes, opened, "a")
-                await anyio.sleep(0.1)
-                await opened.get("a")
-            assert await outcome(opened, "a") == (1, ["a"])
-        table.takes = 9
-        table.log.clear()
-        late = await outcomes(opened, "b", "b")
-        assert counts(opened) == {"shared": 3, "loads": 2}
-
-    expected = "key 'b': the table gave no answer within 1.2 s"
-    assert late == [(2.2, expected)] * 2
-    assert table.log == [(1, ["b"]), "cancelled", "close"]
-
-
-@pytest.mark.parametrize("batch", [None, Batch(max_wait=0, in_flight=1)])
-async def test_a_request_that_was_late_for_somebody_is_shared_no_more(batch: Batch | None) -> None:
-    table = Hangs(times=1)
-
-    async with open_table(table, timeout=3, batch=batch) as opened:
-        found = await come_in_turn(opened, 1.25, "aaaaaa")
-
-    late = "key 'a': the table gave no answer within 3 s"
-    assert found[:3] == [(3, late), (4.25, late), (5.5, late)]
-    begun = 3.75 if batch is None else 5.5  # What hangs has its place until all have left it.
-    assert [rows for _, rows in found[3:]] == [["a"]] * 3
-    assert found[3] == (begun + 1, ["a"])
-    assert [when for when, _ in table.asked[:2]] == [0, begun]
-    assert table.log.count("cancelled") == 1
-
-
-async def test_a_request_that_has_no_place_yet_is_shared_whoever_gives_up() -> None:
-    table = Hangs(times=1)
-    batch = Batch(max_wait=0, in_flight=1)
-
-    async with open_table(table, timeout=2.875, batch=batch) as opened:
-        found = await come_in_turn(opened, 0.75, "zazaaa")
-
-    assert found[4:] == [(5.375, ["a"])] * 2
-    assert table.asked == [(0, ["z"]), (4.375, ["a"])]
-
-
-async def test_a_request_that_was_cancelled_has_its_place_until_it_has_ended() -> None:
-    table = Scripted()
-    table.clean_up = 2
-
-    async with open_table(table, batch=Batch(max_wait=0, in_flight=1)) as opened:
-        with anyio.move_on_after(0.5):
-            await opened.get("a")
-        assert await outcome(opened, "b") == (3.5, ["b"])
-
-    assert table.log[1:4] == [(0, ["a"]), "cancelled", (2.5, ["b"])]
-
-
-async def test_an_attempt_that_was_late_begins_another_request() -> None:
-    table = Hangs(times=1)
-    retry = Retry(max_attempts=2, initial=0.5, attempt_timeout=2)
-
-    async with open_table(table, retry=retry) as opened:
-        found = await come_in_turn(opened, 0.75, "aa")
-
-    assert found == [(3.5, ["a"])] * 2
-    assert table.asked == [(0, ["a"]), (2.5, ["a"])]
-
-
-async def test_a_request_that_is_young_is_shared_whoever_gives_up() -> None:
-    table = Scripted()
-    table.trouble = OSError("down")
-
-    async with (
-        open_table(table, retry=Retry(initial=1), timeout=2.5) as opened,
-        anyio.create_task_group() as group,
-    ):
-        group.start_soon(outcome, opened, "a")
-        await anyio.sleep(1.5)
-        table.trouble = None
-        table.takes = 2
-        await anyio.sleep(0.75)
-        group.start_soon(outcome, opened, "a")
-        await anyio.sleep(0.5)
-        assert await outcome(opened, "a") == (4, ["a"])
-
-    assert table.asked == [(0, ["a"]), (2, ["a"])]
-
-
-async def test_what_comes_of_a_request_that_was_late_is_not_kept() -> None:
-    table = Scripted(a=["new"])
-    table.takes = 4
-    retry = Retry(max_attempts=2, initial=0.25, attempt_timeout=3)
-
-    async def change() -> None:
-        await anyio.sleep(3)
-        table.takes = 0.25
-        await anyio.sleep(0.75)
-        table.rows["a"] = ["old"]
-
-    async with open_table(table, cache=Cache(9, 60), retry=retry) as opened:
-        async with anyio.create_task_group() as group:
-            group.start_soon(change)
-            found = await come_in_turn(opened, 1.5, "aa")
-        assert opened.peek("a") == ("new",)
-
-    assert found == [(3.5, ["new"]), (4, ["old"])]
-
-
-async def test_a_refresh_that_hangs_is_given_up_by_who_waits_for_it() -> None:
-    table = Scripted()
-
-    async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5), timeout=3) as opened:
-        await opened.get("a")
-        await anyio.sleep(8)
-        table.takes = 99
-        opened.peek("a")
-        await anyio.sleep(1)
-        table.takes = 1
-        assert await outcome(opened, "a") == (13, "key 'a': the table gave no answer within 3 s")
-        assert await outcome(opened, "a") == (14, ["a"])
-        assert "cancelled" in table.log
-
-    assert table.log == ["open", (0, ["a"]), (9, ["a"]), (13, ["a"]), "cancelled", "close"]
-
-
-async def test_a_request_is_cancelled_when_nobody_waits_and_begun_anew() -> None:
-    table = Scripted()
-    table.clean_up = 0.3
-
-    async with open_table(table) as opened:
-        with anyio.move_on_after(0.5):
-            await opened.get("a")
-        assert await outcome(opened, "a") == (1.5, ["a"])
-
-    assert table.log == ["open", (0, ["a"]), (0.5, ["a"]), "cancelled", "close"]
-
-
-async def test_keys_that_gather_are_given_up_with_those_that_wait() -> None:
-    table = Scripted()
-    async with open_table(table, timeout=0.5, batch=Batch(max_wait=2)) as opened:
-        with pytest.raises(CallTimedOut):
-            await opened.get("a")
-    batch = Batch(max_size=2, max_wait=2)
-    async with open_table(table, batch=batch) as opened, anyio.create_task_group() as group:
-        for key in "abc":
-            group.start_soon(opened.get, key)
-
-    assert [len(keys) for _, keys in table.asked] == [2, 1]
+@pytest.mark.parametrize("wrong", [{"reload": 0}, {"max_age": -1}])
+def test_bounds_of_a_copy_are_seconds(wrong: dict[str, float]) -> None:
+    (name,) = wrong
+    with pytest.raises(InvalidConfig, match=rf"^{name} must be a number of seconds > 0, or None"):
+        Full(**wrong)
 
 
 async def test_requests_begin_in_the_context_of_opening() -> None:

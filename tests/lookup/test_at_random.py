@@ -1,6 +1,7 @@
 """Streams, tables and caches drawn by a seed: what comes out is what a dict would give."""
 
 from collections.abc import AsyncIterator
+from decimal import Decimal
 from random import Random
 from typing import Any
 
@@ -13,7 +14,8 @@ from asyncwait.spec import Batch, Cache, Retry
 
 pytestmark = pytest.mark.anyio
 
-KEYS: list[Any] = [*range(12), 1.0, True, "1", (1, "a"), (True, "a"), None, (None, 1)]
+NULLS: list[Any] = [None, (None, 1), float("nan")]
+KEYS: list[Any] = [*range(12), 1.0, True, Decimal(1), "1", (1, "a"), (True, "a"), *NULLS]
 
 BATCHES = (
     None,
@@ -28,8 +30,8 @@ class Moody:
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance
-        self.rows = {repr(key): ["row"] * chance.randrange(3) for key in KEYS if key is not None}
-        self.rows["(None, 1)"] = []
+        self.rows = {repr(key): ["row"] * chance.randrange(3) for key in KEYS}
+        self.rows |= {repr(key): [] for key in NULLS}
         self.asking: list[str] = []
         self.again: list[str] = []
         self.requests = 0
@@ -42,7 +44,7 @@ class Moody:
 
     async def get_many(self, keys: Any) -> dict[Any, Any]:
         names = [repr(key) for key in keys]
-        self.again += [name for name in names if name in {*self.asking, "None", "(None, 1)"}]
+        self.again += [name for name in names if name in {*self.asking, *map(repr, NULLS)}]
         self.asking += names
         self.requests += 1
         try:
@@ -72,7 +74,7 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
     attempts = 99 if on_error is None else 1
     retry = Retry(max_attempts=attempts, initial=0.05, cap=0.2, attempt_timeout=limit)
     batch = chance.choice(BATCHES)
-    mode = chance.choice(["ordered", "unordered"])
+    mode, how = chance.choice(["ordered", "unordered"]), chance.choice(["left", "left", "inner"])
     read = taken = 0
 
     async def source() -> AsyncIterator[Any]:
@@ -81,7 +83,7 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
             if chance.random() < 0.2:
                 await anyio.sleep(chance.choice([0, 0.05, 1]))
             read += 1
-            assert read - taken <= capacity
+            assert how == "inner" or read - taken <= capacity
             yield value
 
     found = []
@@ -89,6 +91,7 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         source(),
         table,
         key=lambda value: value[1],
+        how=how,
         cache=cache,
         mode=mode,
         capacity=capacity,
@@ -108,12 +111,15 @@ async def test_a_join_is_what_a_dict_would_give(seed: int) -> None:
         found.sort(key=lambda pair: pair[0][0])
     other = sum(rows == ["other"] for _, rows in found)
     assert other == figures.failures_handled
-    assert [value for value, _ in found] == values
-    right = [(value, table.rows.get(repr(value[1]), [])) for value in values]
+    comes = {place for place, key in values if how == "left" or table.rows[repr(key)]}
+    assert [value for value, rows in found if rows != ["other"] or value[0] in comes] == [
+        value for value in values if value[0] in comes
+    ]
+    right = [(value, table.rows[repr(value[1])]) for value in values]
     assert sum(pair not in right for pair in found) == other
     classed = figures.hits + figures.shared + figures.loads + figures.stale + figures.null_keys
     assert classed == figures.rows == len(values)
-    assert figures.null_keys == sum(value[1] in (None, (None, 1)) for value in values)
+    assert figures.null_keys == sum(value[1] in NULLS for value in values)
     assert figures.requests == requests
     assert batch is None or figures.max_batch <= batch.max_size
     assert table.again == [] or limit is not None

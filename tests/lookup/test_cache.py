@@ -1,11 +1,8 @@
 """Cached rows and equal keys, on a clock that jumps."""
 
-from decimal import Decimal
-from typing import Any
-
 import anyio
 import pytest
-from lookups import Scripted, counts, outcome
+from lookups import Scripted, Timeline, play
 from operators import Odd
 
 from asyncwait.backends.lookup import LookupStatistics, open_table
@@ -15,121 +12,93 @@ from asyncwait.spec import Cache, CallFailed, Retry
 
 pytestmark = pytest.mark.anyio
 
+A, NEW = ["a"], ["new"]
+DOWN = OSError("down")
+NAN = float("nan")
+NULLS = [None, (1, None), NAN, (1, (2, NAN))]
 
-async def test_what_is_kept_answers_without_a_request() -> None:
-    table = Scripted(b=None, c=["x", "y"])
-
-    async with open_table(table, cache=Cache(10, ttl=60)) as opened:
-        assert opened.peek("a") is None
-        first = await opened.get_many(["a", "c", "a"])
-        peeked = opened.peek("a")
-        second = await opened.get_many(["c", "b", "c"])
-        assert counts(opened) == {"hits": 3, "shared": 1, "loads": 3}
-        assert opened.statistics().misses == 1
-
-    assert first == [("a",), ("x", "y"), ("a",)]
-    assert peeked == ("a",)
-    assert second == [("x", "y"), (), ("x", "y")]
-    assert table.log == ["open", (0, ["a", "c"]), (1, ["b"]), "close"]
-
-
-async def test_rows_are_good_from_the_moment_of_asking() -> None:
-    table = Scripted()
-    table.takes = 4
-
-    async with open_table(table, cache=Cache(9, ttl=10)) as opened:
-        await opened.get("a")
-        await anyio.sleep(5.9)
-        assert opened.peek("a") == ("a",)
-        await anyio.sleep(0.1)
-        assert opened.peek("a") is None
-        await opened.get("a")
-
-    assert table.asked == [(0, ["a"]), (10, ["a"])]
-
-
-async def test_there_are_never_more_keys_than_may_be() -> None:
-    table = Scripted()
-
-    async with open_table(table, cache=Cache(2, ttl=60)) as opened:
-        await opened.get_many(["a", "b"])
-        await opened.get("a")
-        await opened.get_many(["c", "a"])
-        assert [opened.peek(key) for key in "abc"] == [("a",), None, ("c",)]
-        figures = opened.statistics()
-        assert (figures.keys, figures.evictions) == (2, 1)
-        assert await opened.get_many(["d", "e", "f"]) == [("d",), ("e",), ("f",)]
-        assert (opened.statistics().keys, opened.statistics().evictions) == (2, 4)
-
-
-async def test_misses_are_kept_only_if_that_is_said() -> None:
-    table = Scripted(a=None)
-
-    async with open_table(table, cache=Cache(9, ttl=60, missing_ttl=10)) as opened:
-        await opened.get("a")
-        assert opened.peek("a") == ()
-        assert opened.statistics().misses == 2
-        await anyio.sleep(9)
-        assert opened.peek("a") is None
-    async with open_table(table, cache=Cache(9, ttl=60)) as opened:
-        await opened.get("a")
-        assert opened.peek("a") is None
-
-
-async def test_a_hit_late_in_the_life_of_its_rows_has_them_read_again() -> None:
-    table = Scripted()
-
-    async with open_table(table, cache=Cache(9, ttl=10, refresh_ahead=0.5)) as opened:
-        await opened.get("a")
-        await anyio.sleep(5)
-        table.rows["a"] = ["new"]
-        assert [opened.peek("a"), opened.peek("a")] == [("a",), ("a",)]
-        await anyio.sleep(2)
-        assert opened.peek("a") == ("new",)
-        table.trouble = OSError()
-        await anyio.sleep(5)
-        assert await opened.get_many(["a", "a"]) == [("new",), ("new",)]
-        await anyio.sleep(2)
-        assert opened.peek("a") == ("new",)
-        figures = opened.statistics()
-
-    assert table.asked == [(0, ["a"]), (6, ["a"]), (13, ["a"])]
-    assert (figures.refreshes, figures.hits, figures.requests, figures.failed_requests) == (
-        (2, 6, 3, 1)
-    )
-
-
-async def test_old_rows_may_stand_in_for_a_table_that_fails() -> None:
-    table = Scripted()
-    cache = Cache(9, ttl=10, stale_if_error=20)
-
-    async with open_table(table, cache=cache, timeout=3) as opened:
-        await opened.get("a")
-        table.trouble = OSError("down")
-        await anyio.sleep(9)
-        assert await outcome(opened, "a") == (11, ["a"])
-        table.takes = 99
-        assert await outcome(opened, "a") == (14, ["a"])
-        table.takes = 1
-        with pytest.raises(CallFailed, match=r"^key 'b': "):
-            await opened.get("b")
-        assert counts(opened) == {"loads": 2, "stale": 2}
-        await anyio.sleep(15)
-        assert (await outcome(opened, "a"))[1] == "key 'a': the call failed: OSError('down')"
+TIMELINES = {
+    "what is kept answers without a request": Timeline(
+        [
+            *((0, {"rows": {"b": None, "c": ["x", "y"]}}), (0, {"peek": "a"})),
+            *((0, ["a", "c", "a"]), (2, {"peek": "a"}), (2.5, ["c", "b", "c"])),
+        ],
+        [None, (1, [A, ["x", "y"], A]), A, (3.5, [["x", "y"], [], ["x", "y"]])],
+        [(0, ["a", "c"]), (2.5, ["b"])],
+        {"cache": Cache(10, ttl=60)},
+        {"hits": 3, "shared": 1, "loads": 3, "misses": 1},
+    ),
+    "rows are good from the moment of asking": Timeline(
+        [(0, {"takes": 4}), (0, "a"), (9.9, {"peek": "a"}), (10, {"peek": "a"}), (10.5, "a")],
+        [(4, A), A, None, (14.5, A)],
+        [(0, A), (10.5, A)],
+        {"cache": Cache(9, ttl=10)},
+    ),
+    "the key that was used last stays longest": Timeline(
+        [
+            *((0, ["a", "b"]), (2, "a"), (3, ["c", "a"])),
+            *((5, {"peek": "a"}), (5, {"peek": "b"}), (5, {"peek": "c"}), (6, ["d", "e", "f"])),
+        ],
+        [(1, [A, ["b"]]), (2, A), (4, [["c"], A]), A, None, ["c"], (7, [["d"], ["e"], ["f"]])],
+        [(0, ["a", "b"]), (3, ["c"]), (6, ["d", "e", "f"])],
+        {"cache": Cache(2, ttl=60)},
+        {"keys": 2, "evictions": 4},
+    ),
+    "misses are kept as long as that is said": Timeline(
+        [(0, {"rows": {"a": None}}), (0, "a"), (2, {"peek": "a"}), (10, {"peek": "a"})],
+        [(1, []), [], None],
+        [(0, A)],
+        {"cache": Cache(9, ttl=60, missing_ttl=10)},
+        {"misses": 2},
+    ),
+    "misses are not kept unless that is said": Timeline(
+        [(0, {"rows": {"a": None}}), (0, "a"), (1.5, {"peek": "a"})],
+        [(1, []), None],
+        [(0, A)],
+        {"cache": Cache(9, ttl=60)},
+    ),
+    "a hit late in the life of its rows has them read again": Timeline(
+        [
+            *((0, "a"), (5, {"rows": {"a": NEW}}), (6, {"peek": "a"}), (6.1, {"peek": "a"})),
+            *((8, {"peek": "a"}), (9, {"trouble": DOWN}), (13, ["a", "a"]), (15, {"peek": "a"})),
+        ],
+        [(1, A), A, A, NEW, (13, [NEW, NEW]), NEW],
+        [(0, A), (6, A), (13, A)],
+        {"cache": Cache(9, ttl=10, refresh_ahead=0.5)},
+        {"refreshes": 2, "hits": 6, "requests": 3, "failed_requests": 1},
+    ),
+    "old rows come in place of a failure, but not for ever": Timeline(
+        [
+            *((0, "a"), (2, {"trouble": DOWN}), (10, "a"), (12, {"takes": 99}), (13, "a")),
+            *((17, {"takes": 1}), (18, "b"), (32, "a")),
+        ],
+        [
+            *((1, A), (11, A), (16, A), (19, "key 'b': the call failed: OSError('down')")),
+            (33, "key 'a': the call failed: OSError('down')"),
+        ],
+        [(0, A), (10, A), (13, A), "cancelled", (18, ["b"]), (32, A)],
+        {"cache": Cache(9, ttl=10, stale_if_error=20), "timeout": 3},
+        {"loads": 3, "stale": 2},
+    ),
+    "old rows come before any retry": Timeline(
+        [(0, "a"), (1, {"trouble": DOWN}), (1.5, "a"), (3, {"takes": 99}), (4, "a")],
+        [(1, A), (2.5, A), (7, A)],
+        [(0, A), (1.5, A), (4, A), "cancelled"],
+        {"cache": Cache(9, ttl=1, stale_if_error=99), "retry": Retry(attempt_timeout=3)},
+    ),
+    "a key that no row can have is never asked for": Timeline(
+        [(0, [*NULLS, 1]), *((2, {"peek": key}) for key in NULLS)],
+        [(1, [[], [], [], [], [1]]), [], [], [], []],
+        [(0, [1])],
+        {"cache": Cache(9, 60, 60)},
+        {"null_keys": 8, "loads": 1, "misses": 0, "keys": 1},
+    ),
+}
 
 
-async def test_old_rows_stand_in_before_any_retry() -> None:
-    table = Scripted()
-    cache = Cache(9, ttl=1, stale_if_error=99)
-
-    async with open_table(table, cache=cache, retry=Retry(attempt_timeout=3)) as opened:
-        await opened.get("a")
-        table.trouble = OSError("down")
-        assert await outcome(opened, "a") == (2, ["a"])
-        table.takes = 99
-        assert await outcome(opened, "a") == (5, ["a"])
-
-    assert table.asked == [(0, ["a"]), (1, ["a"]), (2, ["a"])]
+@pytest.mark.parametrize("name", TIMELINES)
+async def test_what_is_kept_comes_in_its_time(name: str) -> None:
+    await play(Scripted(), TIMELINES[name])
 
 
 async def test_figures_tell_of_requests() -> None:
@@ -163,42 +132,6 @@ async def test_keys_may_stand_for_many_rows() -> None:
     one, two = first.statistics(), second.statistics()
     assert (one.rows, one.loads, one.shared, one.null_keys, one.misses) == (9, 2, 3, 4, 2)
     assert (two.rows, two.hits, two.loads, two.null_keys, two.misses) == (11, 5, 0, 6, 0)
-
-
-NAN = float("nan")
-
-
-async def test_keys_are_the_same_only_if_their_types_are() -> None:
-    keys = [1, 1.0, True, Decimal(1), (1,), (True,), (1, (1.0,)), "1"]
-    asked: list[Any] = []
-
-    class Kinds(Scripted):
-        async def get_many(self, keys: Any) -> dict[Any, Any]:
-            asked.append(keys)
-            return {key: [repr(key)] for key in keys}
-
-    async with open_table(Kinds(), cache=Cache(99, 60)) as opened:
-        for _ in range(2):
-            assert await opened.get_many(keys) == [(repr(key),) for key in keys]
-        assert [opened.peek(key) for key in keys] == [(repr(key),) for key in keys]
-        assert counts(opened) == {"loads": len(keys), "hits": 2 * len(keys)}
-
-    expected = [[1], [1.0], [True], [Decimal(1), (1,)], [(True,), (1, (1.0,)), "1"]]
-    assert sorted(map(repr, asked)) == sorted(map(repr, expected))  # they begin together
-
-
-async def test_a_key_that_no_row_can_have_is_never_asked_for() -> None:
-    table = Scripted()
-    keys = [None, (1, None), NAN, (1, (2, NAN))]
-
-    async with open_table(table, cache=Cache(9, 60, 60)) as opened:
-        assert await opened.get_many([*keys, 1]) == [(), (), (), (), (1,)]
-        assert [opened.peek(key) for key in keys] == [()] * 4
-        assert counts(opened) == {"null_keys": 8, "loads": 1}
-        figures = opened.statistics()
-
-    assert table.asked == [(0, [1])]
-    assert (figures.misses, figures.keys) == (0, 1)
 
 
 async def test_a_key_that_has_no_hash_is_refused() -> None:

@@ -1,18 +1,17 @@
 """Leaving a table, and tables that are read whole."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
 import pytest
-from lookups import CLOSED, Scripted, outcome, outcomes
+from lookups import CLOSED, Readable, Scripted, Timeline, outcome, outcomes, play
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
 from asyncwait.backends.lookup._lookup import kept_by, tabled
 from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import Batch, Cache, CallFailed, InvalidConfig, Retry
+from asyncwait.spec import Batch, Cache, CallFailed, Retry
 
 pytestmark = pytest.mark.anyio
 
@@ -114,21 +113,14 @@ async def test_a_back_off_ends_when_the_table_is_left() -> None:
     assert len(table.asked) == 1
 
 
-class Stuck(Scripted):
-    """A table that can be read whole once, if at all, and can't be closed."""
-
-    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
-        if self.trouble is not None:
-            raise self.trouble
-        yield "a", "a"
-
+class Stuck(Readable):
     async def close(self) -> None:
         raise OSError("close")
 
 
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
-    table, error = Stuck(), ValueError("body")
+    table, error = Stuck(a=["a"]), ValueError("body")
 
     with pytest.raises(OSError, match="close"):
         async with open_table(table, cache=cache) as opened:
@@ -141,7 +133,7 @@ async def test_what_closing_raises_hides_nothing(cache: Any) -> None:
 
 
 async def test_what_closing_raises_hides_no_reading() -> None:
-    table = Stuck()
+    table = Stuck(a=["a"])
     table.trouble = LookupError("gone")
 
     with pytest.raises(LookupError) as caught:
@@ -153,10 +145,10 @@ async def test_what_closing_raises_hides_no_reading() -> None:
 @pytest.mark.parametrize("cache", [None, Full()])
 async def test_a_stream_that_is_left_tells_what_closing_raises(cache: Any) -> None:
     with pytest.raises(OSError, match="close"):
-        async with lookup([*"aaa"], Stuck(), cache=cache) as results:
+        async with lookup([*"aaa"], Stuck(a=["a"]), cache=cache) as results:
             assert await anext(results) == ("a", ("a",))
     with pytest.raises(ValueError, match="body") as caught:
-        async with lookup([*"aaa"], Stuck(), cache=cache):
+        async with lookup([*"aaa"], Stuck(a=["a"]), cache=cache):
             raise ValueError("body")
     assert caught.value.__notes__ == ["Closing the operator raised, too: OSError('close')"]
 
@@ -180,37 +172,29 @@ def test_a_request_that_is_given_up_cleans_up_on_asyncio() -> None:
     assert log == ["has cleaned up"]
 
 
-class Readable(Scripted):
-    def __init__(self, **rows: Any) -> None:
-        super().__init__(**rows)
-        self.trouble_at_end: BaseException | None = None
+COPIES = {
+    "the table is read before the first row, and asked no more": Timeline(
+        [
+            *((2, {"peek": "a"}), (2, "b"), (2, ["c", "a", None])),
+        ],
+        [["x", "y"], (2, ["z"]), (2, [[], ["x", "y"], []])],
+        [0, "read"],
+        {"cache": Full()},
+        {"hits": 4, "misses": 1, "null_keys": 1, "keys": 2, "requests": 1, "max_batch": 2},
+    ),
+    "a copy is swapped at once": Timeline(
+        [(2, {"rows": {"a": ["new"], "c": ["new"]}}), (11.5, ["a", "c"]), (12.5, ["a", "c"])],
+        [(11.5, [["x", "y"], []]), (12.5, [["new"], ["new"]])],
+        [0, "read", 11, "read"],
+        {"cache": Full(reload=10)},
+        {"requests": 2, "refreshes": 1, "age": 1.5},
+    ),
+}
 
-    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
-        self.log.append(seconds_now())
-        try:
-            for key, rows in list(self.rows.items()):
-                for row in rows:
-                    yield key, row
-            await anyio.sleep(self.takes)
-            if self.trouble_at_end is not None:
-                raise self.trouble_at_end
-        finally:
-            self.log.append("read")
 
-
-async def test_the_table_is_read_before_the_first_row_and_asked_no_more() -> None:
-    table = Readable(a=["x", "y"], b=["z"])
-
-    async with open_table(table, cache=Full()) as opened:
-        assert seconds_now() == 1
-        assert opened.peek("a") == ("x", "y")
-        assert await opened.get("b") == ("z",)
-        assert await opened.get_many(["c", "a", None]) == [(), ("x", "y"), ()]
-        figures = opened.statistics()
-
-    assert table.log == ["open", 0, "read", "close"]
-    assert (figures.rows, figures.hits, figures.misses, figures.null_keys) == (5, 4, 1, 1)
-    assert (figures.keys, figures.requests, figures.max_batch, figures.age) == (2, 1, 2, 1)
+@pytest.mark.parametrize("name", COPIES)
+async def test_a_copy_answers_from_what_was_read(name: str) -> None:
+    await play(Readable(a=["x", "y"], b=["z"]), COPIES[name])
 
 
 async def test_keys_of_other_types_are_other_keys() -> None:
@@ -224,21 +208,6 @@ async def test_keys_of_other_types_are_other_keys() -> None:
             await opened.get(True)
         with pytest.raises(CallFailed, match=r"^key \[\]: "):
             opened.peek([])
-
-
-async def test_a_copy_is_swapped_at_once() -> None:
-    table = Readable(a=["old"])
-
-    async with open_table(table, cache=Full(reload=10)) as opened:
-        table.rows = {"a": ["new"], "b": ["new"]}
-        await anyio.sleep(10.5)
-        assert await opened.get_many(["a", "b"]) == [("old",), ()]
-        await anyio.sleep(1)
-        assert await opened.get_many(["a", "b"]) == [("new",), ("new",)]
-        figures = opened.statistics()
-
-    assert [entry for entry in table.log if not isinstance(entry, str)] == [0, 11]
-    assert (figures.requests, figures.refreshes, figures.age) == (2, 1, 1.5)
 
 
 async def test_a_failed_reading_leaves_the_old_copy_until_it_is_too_old() -> None:
@@ -294,19 +263,6 @@ async def test_a_copy_that_was_left_answers_no_more() -> None:
         opened.peek("a")
     with pytest.raises(RuntimeError, match=r"^the table is closed; "):
         await opened.get_many(["a"])
-
-
-async def test_what_can_not_be_is_refused() -> None:
-    with pytest.raises(InvalidConfig, match=r"^table must be one with load_all\(\), for the cache"):
-        async with open_table(Scripted(), cache=Full()):
-            pass
-    with pytest.raises(InvalidConfig, match=r"^retry must be None: with Full no lookup waits"):
-        async with open_table(Readable(), cache=Full(), retry=Retry()):
-            pass
-    with pytest.raises(InvalidConfig, match=r"^reload must be a number of seconds > 0, or None"):
-        Full(reload=0)
-    with pytest.raises(InvalidConfig, match=r"^max_age must be a number of seconds > 0, or None"):
-        Full(max_age=-1)
 
 
 async def test_a_copy_may_be_handed_on() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
-from lookups import Scripted, Values, read
+from lookups import Readable, Scripted, Values, read
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
 from asyncwait.backends.lookup import Full, FunctionTable, lookup
@@ -35,13 +35,6 @@ async def test_each_value_comes_in_its_place_with_its_rows() -> None:
     assert found == [(1, value, each) for value, each in zip(values, rows, strict=True)]
     assert table.log == ["open", (0, ["a", "b", "c"]), "close"]
     assert (figures.loads, figures.shared, figures.null_keys, figures.misses) == (3, 1, 1, 1)
-
-
-async def test_an_inner_join_leaves_out_what_has_no_row() -> None:
-    table = Scripted(b=None)
-
-    async with lookup([*"abbc" + "b" * 50], table, how="inner", capacity=1) as results:
-        assert [value for _, value, _ in await read(results)] == ["a", "c"]
 
 
 async def test_no_value_waits_for_the_next_one() -> None:
@@ -130,20 +123,6 @@ async def test_as_many_values_are_in_flight_as_the_capacity_says(capacity: int) 
                 await anext(results)
             assert source.read == capacity
             assert results.statistics().rows == capacity
-
-
-async def test_a_slow_consumer_stops_the_source() -> None:
-    table = Scripted()
-    source = Values(*range(100))
-
-    async with lookup(source, table, capacity=10) as results:
-        await anyio.sleep(50)
-        assert source.read == 10
-        for taken in range(1, 30):
-            await anext(results)
-            await anyio.sleep(5)
-            assert 10 < source.read + 2 <= 12 + taken
-        assert [value async for value, _ in results] == list(range(29, 100))
 
 
 async def test_leaving_early_ends_all() -> None:
@@ -379,13 +358,9 @@ async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason:
 
 
 async def test_a_copy_that_is_too_old_is_a_failure_like_another() -> None:
-    class Readable(Scripted):
-        async def load_all(self) -> AsyncIterator[Any]:
-            yield "a", "row"
-
-    cache = Full(max_age=1)
+    table, cache = Readable(a=["row"]), Full(max_age=2)
     source = Values("a", None, [], 2.0, "a", "b")
-    async with lookup(source, Readable(), cache=cache, on_error=lambda *_: ["other"]) as results:
+    async with lookup(source, table, cache=cache, on_error=lambda *_: ["other"]) as results:
         found = [list(rows) async for _, rows in results]
 
     assert found == [["row"], [], ["other"], ["other"], ["other"]]

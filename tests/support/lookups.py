@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import anyio
 import pytest
 import redis
 import redis.asyncio
+from msgspec import Struct
 from operators import seconds_now
 
 from asyncwait.backends.lookup import LookupResults, OpenTable, Table, open_table
@@ -107,9 +109,15 @@ def counts(opened: OpenTable) -> dict[str, int]:
     return found
 
 
+def rows_in(found: Any) -> Any:
+    return [list(rows) for rows in found] if isinstance(found, list) else list(found)
+
+
 async def outcome(opened: OpenTable, key: Any) -> Any:
+    """Return when a lookup ends, and its rows or its error; a list has several keys."""
     try:
-        rows: Any = list(await opened.get(key))
+        many = isinstance(key, list)
+        rows: Any = rows_in(await (opened.get_many(key) if many else opened.get(key)))
     except Exception as error:
         rows = str(error)
     return seconds_now(), rows
@@ -127,17 +135,72 @@ async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
     return found
 
 
-async def come_in_turn(opened: OpenTable, seconds: float, keys: str) -> list[Any]:
-    found: list[Any] = [None] * len(keys)
+class Timeline(Struct):
+    """Lookups in a table, and what is to come of them.
 
-    async def put(place: int) -> None:
-        await anyio.sleep(place * seconds)
-        found[place] = await outcome(opened, keys[place])
+    Args:
+        steps: each at its time: a lookup of a key or of a list of keys, which a third part cancels
+            after so many seconds; `{"peek": key}`; or a dict of attributes that the table gets.
+        found: for each lookup when it ends, and its rows or its error; None if it was cancelled.
+            For each peek the rows, or None.
+        log: of the table while it is open.
+        options: of `open_table`.
+        figures: some of the figures after the last step.
+    """
 
-    async with anyio.create_task_group() as group:
-        for place in range(len(keys)):
-            group.start_soon(put, place)
-    return found
+    steps: list[Any]
+    found: list[Any]
+    log: list[Any]
+    options: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
+
+
+async def play(table: Scripted, line: Timeline) -> None:
+    found: dict[int, Any] = {}
+
+    async def step(place: int, when: float, what: Any, patience: float = inf) -> None:
+        await anyio.sleep_until(when)
+        if isinstance(what, dict) and "peek" in what:
+            rows = opened.peek(what["peek"])
+            found[place] = None if rows is None else list(rows)
+        elif isinstance(what, dict):
+            vars(table).update(what)
+        else:
+            found[place] = None
+            with anyio.move_on_after(patience):
+                found[place] = await outcome(opened, what)
+
+    async with open_table(table, **line.options) as opened:
+        async with anyio.create_task_group() as group:
+            for place, each in enumerate(line.steps):
+                group.start_soon(step, place, *each)
+        counts(opened)
+        figures = opened.statistics()
+    assert [found[place] for place in sorted(found)] == line.found
+    assert [each for each in table.log if each not in ("open", "close")] == line.log
+    assert {name: getattr(figures, name) for name in line.figures} == line.figures
+
+
+class Readable(Scripted):
+    """A table that can be read whole, and fails at the beginning or at the end of a reading."""
+
+    def __init__(self, **rows: Any) -> None:
+        super().__init__(**rows)
+        self.trouble_at_end: BaseException | None = None
+
+    async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
+        self.log.append(seconds_now())
+        try:
+            if self.trouble is not None:
+                raise self.trouble
+            for key, rows in list(self.rows.items()):
+                for row in rows:
+                    yield key, row
+            await anyio.sleep(self.takes)
+            if self.trouble_at_end is not None:
+                raise self.trouble_at_end
+        finally:
+            self.log.append("read")
 
 
 class RedisServer:
