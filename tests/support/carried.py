@@ -65,8 +65,7 @@ def work(
     given: Any = ("id", "name"),
     **options: Any,
 ) -> CarryWork:
-    named = {"capacity": 100, "retry": None, "on_error": None} | options
-    chosen = Options("unordered", timeout=None, max_held=None, **named)
+    chosen = Options("unordered", **options)
     shape = Shape(given, ("id",), RESULTS, ("id",))
     task = Enrichment(fn, shape, "UTC", chosen)
     terms = Terms("1", "unordered", 100, budget)

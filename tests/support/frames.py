@@ -20,13 +20,9 @@ def work_of(
     identity: bytes = b"",
     **options: Any,
 ) -> Enrichment:
-    """Return the work of a task; `options` are fields of `Options`, with defaults."""
-    asked = {"mode": "ordered", "timeout": None, "capacity": 1, "max_held": None} | {
-        "retry": None,
-        "on_error": None,
-        **options,
-    }
-    if (journal := asked.get("journal")) is not None:
+    """Return the work of a task; `options` are fields of `Options`."""
+    asked = {"capacity": 1, **options}
+    if (journal := options.get("journal")) is not None:
         journal.prepare()
     schema = results if isinstance(results, pa.Schema) else pa.schema(list(results.items()))
     shape = Shape(given, tuple(carried), schema, tuple(key))

@@ -24,7 +24,6 @@ from asyncwait.spec import (
     CallFailed,
     CallTimedOut,
     InvalidResult,
-    OperatorConfig,
     OperatorError,
     RetryAfter,
 )
@@ -108,14 +107,8 @@ class HostOpening(Opening):
         function.failure = fails
         rows = PlainSource(source)
         rows.record = RowRecord
-        config = OperatorConfig(
-            "unordered",
-            options.capacity,
-            options.timeout,
-            self._grouped_retry(),
-            batch=options.batch,
-            limits=limits,
-        )
+        kept = {"max_held": None, "cache": None, "limits": limits}
+        config = replace(options, mode="unordered", retry=self._grouped_retry(), **kept)
         opens = threads.open_plain if self._blocks else pool.open_plain
         return opens(config, function, rows)
 

@@ -33,7 +33,7 @@ from asyncwait.backends.spark.carry._restoring import restored
 from asyncwait.backends.spark.frame._columns import arrow_columns, arrow_schema
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
-from asyncwait.spec import InvalidConfig, OperatorConfig
+from asyncwait.spec import InvalidConfig
 from asyncwait.spec.carry import Terms
 from asyncwait.spec.texts import one_line
 
@@ -181,8 +181,6 @@ class CarryPlan(FramePlan):
         if batch is not None:
             # A host does not know whether other visits come, so no visit waits for a full batch.
             batch = replace(batch, max_wait=min(batch.max_wait, max(carry.budget, 0.001)))
-            # A limit may leave too little room; splitting was checked with the retries.
-            OperatorConfig(capacity=calls, batch=replace(batch, split=False))
         told = replace(options, capacity=calls, batch=batch)
         task = replace(self.work, options=told)
         shape = task.shape

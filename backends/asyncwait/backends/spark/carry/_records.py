@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from msgspec import Struct
 from pyspark import TaskContext
 
-from asyncwait.backends.spark.frame._journal import ENCODER, python_type
+from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch, telling
+from asyncwait.backends.spark.frame._values import python_type
 from asyncwait.spec.carry import Row
 
 MOST_ROWS = 10_000

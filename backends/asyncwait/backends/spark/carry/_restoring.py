@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from asyncwait.backends.spark.carry._records import zoned
-from asyncwait.backends.spark.frame._journal import python_type
+from asyncwait.backends.spark.frame._values import python_type
 from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.snapshots import SnapshotError, decode_snapshot
 from asyncwait.spec.texts import one_line, shown

@@ -1,14 +1,12 @@
 """Rows that were completed before: finding them in a journal, and storing results there."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from datetime import date, datetime, timedelta
 from functools import partial
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 import pyarrow as pa
-from pyarrow import types
 
 from asyncwait.backends.journal import (
     Attempt,
@@ -23,6 +21,7 @@ from asyncwait.backends.journal import (
 )
 from asyncwait.backends.spark.frame._columns import arrow_columns
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
+from asyncwait.backends.spark.frame._values import python_type
 from asyncwait.spec import InvalidConfig, Retry
 
 
@@ -196,34 +195,3 @@ class Payloads:
             raise
         except OSError as error:
             raise JournalError(f"the journal can't be written: {error}") from error
-
-
-def python_type(kind: pa.DataType) -> Any:
-    """Return the type of the values that a column of this kind takes; see `Column.take`."""
-    if types.is_list(kind) or types.is_large_list(kind):
-        return list[python_type(kind.value_type) | None]  # type: ignore[misc]
-    if types.is_map(kind):
-        return list[tuple[python_type(kind.key_type), python_type(kind.item_type) | None]]  # type: ignore[misc]
-    if types.is_struct(kind):
-        fields = [kind.field(number) for number in range(kind.num_fields)]
-        named = {field.name: python_type(field.type) | None for field in fields}
-        # Else msgspec finds none of these whose name is not ASCII: it looks for bytes that a text
-        # has only once they were asked for.
-        ENCODER.encode([*named])
-        return TypedDict("Fields", named)  # type: ignore[operator]
-    return next(python for is_kind, python in _TYPES if is_kind(kind))
-
-
-_TYPES: tuple[tuple[Callable[[Any], bool], Any], ...] = (
-    (types.is_boolean, bool),
-    (types.is_integer, int),
-    (types.is_floating, float),
-    (types.is_decimal, Decimal),
-    (types.is_timestamp, datetime),
-    (types.is_date, date),
-    (types.is_time, time),
-    (types.is_duration, timedelta),
-    (lambda kind: types.is_string(kind) or types.is_large_string(kind), str),
-    (lambda kind: types.is_binary(kind) or types.is_large_binary(kind), bytes),
-    (types.is_null, type(None)),
-)

@@ -133,6 +133,10 @@ class Kept(Struct, frozen=True):
     keeper: str = ""
     """The keeper of the limits, in words."""
 
+    def ledger(self) -> Ledger:
+        ledger: Ledger = self.together.ledger()
+        return ledger
+
 
 class Ceilings(Struct, frozen=True):
     """Options that limit the calls of a job; see `asyncwait.backends.spark.ordered_wait`.
@@ -246,22 +250,12 @@ def _slots(df: Any) -> int:
         raise InvalidConfig.of("max_tasks", None, expected) from error
 
 
-class RowLimits(Struct, frozen=True):
-    """The limits of one task, whose functions are called with rows."""
-
-    limits: Sequence[AnyLimit]
-    together: Any
-
-    def ledger(self) -> Ledger:
-        ledger: Ledger = self.together.ledger()
-        return ledger
-
-
 def limits_of_rows(kept: Kept) -> Any:
+    """Return the limits of a task, whose functions take rows; None for none."""
     if not kept.limits:
         return None
-    limits = [*map(_of_rows, kept.limits)]
-    return limits if kept.together is None else RowLimits(limits, kept.together)
+    limits = tuple(map(_of_rows, kept.limits))
+    return limits if kept.together is None else replace(kept, limits=limits)
 
 
 def _of_rows(limit: AnyLimit) -> AnyLimit:

@@ -7,7 +7,6 @@ from datetime import tzinfo
 from math import isnan, nan
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
@@ -26,7 +25,7 @@ from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._limits import Kept, limits_of_rows, needs_no_permit
 from asyncwait.backends.spark.frame._rows import InputRow, RowRecord, Shape
 from asyncwait.backends.spark.progress import Endpoint
-from asyncwait.spec import Batch, Cache, Mode, OperatorConfig, OperatorError, Retry
+from asyncwait.spec import OperatorConfig, OperatorError
 from asyncwait.spec.checks import kind_of
 from asyncwait.toolkit import (
     FunctionParts,
@@ -37,25 +36,18 @@ from asyncwait.toolkit import (
 )
 
 
-class Options(Struct, frozen=True):
+class Options(OperatorConfig, frozen=True):
     """Options of a task; see `asyncwait.backends.spark.ordered_wait`.
 
     The task reports its progress to `endpoint`. With `once` a failed row is decided, too.
     """
 
-    mode: Mode
-    timeout: float | None
-    capacity: int
-    max_held: int | None
-    retry: Retry | None
-    on_error: Any
+    on_error: Any = None
     many: bool = False
     error_column: str | None = None
     kept: Kept = Kept()
     endpoint: Endpoint | None = None
     journal: Journal | None = None
-    batch: Batch | None = None
-    cache: Cache | None = None
     fail_after: Share | None = None
     once: bool = False
 
@@ -104,15 +96,7 @@ class Opening:
         function = self.plain(PlainFunction if options.many else PlainOne, self.row_function())
         function.failure = self.failure_handler()
         rows = PlainSource(source)
-        config = OperatorConfig(
-            options.mode,
-            options.capacity,
-            options.timeout,
-            self._retry,
-            options.max_held,
-            batch=options.batch,
-            limits=self.limits,
-        )
+        config = replace(options, retry=self._retry, limits=self.limits)
         if (sharing := self._sharing) is not None and options.cache is not None:
             rows.record = self._shared
             config = replace(config, cache=keyed_by_rows(options.cache))

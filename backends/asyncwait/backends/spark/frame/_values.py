@@ -5,7 +5,7 @@ from dataclasses import is_dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
 from math import isinf
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict
 
 import msgspec
 import pyarrow as pa
@@ -91,29 +91,46 @@ def _python_of(value: Any) -> Any:
 
 
 def _taker(kind: pa.DataType, zone: tzinfo | None, fold: Fold) -> Taker:
-    if types.is_integer(kind):
-        return _whole(kind.bit_width)
-    if types.is_floating(kind):
-        return _floating(kind)
-    if types.is_timestamp(kind):
-        return _instant(kind, zone)
     if types.is_list(kind) or types.is_large_list(kind):
         return _list(kind, zone, fold)
     if types.is_map(kind):
         return _map(kind, zone, fold)
     if types.is_struct(kind):
         return _struct(kind, zone, fold)
-    for is_kind, accepted, convert in _SIMPLE:
-        if is_kind(kind):
-            return _simple(accepted, convert, kind)
-    return lambda value: pa.scalar(value, kind).as_py()
+    accepted, converting = next(row for is_kind, *row in _PLAIN if is_kind(kind))
+    convert = converting(kind, zone)
+
+    def take(value: Any) -> Any:
+        """Convert a value of an accepted class; a bool is no number, and a datetime no date."""
+        is_odd = isinstance(value, bool) and bool not in accepted
+        is_odd = is_odd or (isinstance(value, datetime) and datetime not in accepted)
+        if is_odd or not isinstance(value, accepted):
+            raise TypeError(f"expected {' or '.join(each.__name__ for each in accepted)}")
+        return convert(value)
+
+    return take
 
 
-def _whole(bits: int) -> Taker:
-    least, most = _bounds(bits)
+def python_type(kind: pa.DataType) -> Any:
+    """Return the type of the values that a column of this kind takes; see `Column.take`."""
+    if types.is_list(kind) or types.is_large_list(kind):
+        return list[python_type(kind.value_type) | None]  # type: ignore[misc]
+    if types.is_map(kind):
+        return list[tuple[python_type(kind.key_type), python_type(kind.item_type) | None]]  # type: ignore[misc]
+    if types.is_struct(kind):
+        fields = [kind.field(number) for number in range(kind.num_fields)]
+        named = {field.name: python_type(field.type) | None for field in fields}
+        # Else msgspec finds none of these whose name is not ASCII: it looks for bytes that a text
+        # has only once they were asked for.
+        msgspec.msgpack.encode([*named])
+        return TypedDict("Fields", named)  # type: ignore[operator]
+    return next(accepted[0] for is_kind, accepted, _ in _PLAIN if is_kind(kind))
+
+
+def _whole(kind: pa.DataType, _: Any) -> Taker:
+    least, most = _bounds(kind.bit_width)
 
     def take(value: Any) -> int:
-        _require(value, (int,))
         if not least <= value <= most:
             raise ValueError(f"it is not between {least} and {most}")
         return int(value)
@@ -121,12 +138,11 @@ def _whole(bits: int) -> Taker:
     return take
 
 
-def _floating(kind: pa.DataType) -> Taker:
+def _floating(kind: pa.DataType, _: Any) -> Taker:
     """Take numbers. A fraction may be rounded, a whole number not, and none becomes infinite."""
     is_narrow = kind.bit_width == pa.float32().bit_width
 
     def take(value: Any) -> float:
-        _require(value, (float, int))
         kept = float(value)
         stored = pa.scalar(kept, kind).as_py() if is_narrow else kept
         if isinf(stored) and not isinf(kept):
@@ -143,8 +159,7 @@ def _bounds(bits: int) -> tuple[int, int]:
 
 
 def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
-    def take(value: Any) -> datetime:
-        _require(value, (datetime,))
+    def take(value: datetime) -> datetime:
         if value != value:  # noqa: PLR0124 - pandas' NaT passes for a datetime, and is none
             raise ValueError("it is no instant; None is null")
         if kind.tz is None:
@@ -153,8 +168,17 @@ def _instant(kind: pa.TimestampType, zone: tzinfo | None) -> Taker:
         elif value.tzinfo is None:
             if zone is None:
                 raise ValueError("it has no time zone; give it one")
-            return value.replace(tzinfo=zone)  # type: ignore[no-any-return]
-        return value  # type: ignore[no-any-return]
+            return value.replace(tzinfo=zone)
+        return value
+
+    return take
+
+
+def _text(_: pa.DataType, __: Any) -> Taker:
+    def take(value: str) -> str:
+        if not value.isascii():
+            value.encode()  # UnicodeEncodeError is a ValueError.
+        return value
 
     return take
 
@@ -239,50 +263,29 @@ def _respelled(given: Mapping[Any, Any], names: tuple[str, ...], fold: Fold) -> 
     return found
 
 
-def _simple(accepted: tuple[type, ...], convert: Callable[[Any, Any], Any], kind: Any) -> Taker:
-    def take(value: Any) -> Any:
-        _require(value, accepted)
-        return convert(value, kind)
-
-    return take
+def _as_it_is(_: pa.DataType, __: Any) -> Taker:
+    return lambda value: value
 
 
-def _require(value: Any, accepted: tuple[type, ...]) -> None:
-    """Refuse a value of another class; a bool is no number, and a datetime no date."""
-    is_odd = isinstance(value, bool) and bool not in accepted
-    is_odd = is_odd or (isinstance(value, datetime) and datetime not in accepted)
-    if is_odd or not isinstance(value, accepted):
-        raise TypeError(f"expected {' or '.join(each.__name__ for each in accepted)}")
-
-
-def _as_it_is(value: Any, _kind: pa.DataType) -> Any:
-    return value
-
-
-def _encodable(value: str, _kind: pa.DataType) -> str:
-    if not value.isascii():
-        value.encode()  # UnicodeEncodeError is a ValueError.
-    return value
-
-
-def _as_decimal(value: Decimal | int, kind: pa.DataType) -> Any:
-    return pa.scalar(Decimal(value), kind).as_py()
-
-
-def _as_bytes(value: Any, _kind: pa.DataType) -> bytes:
-    return bytes(value)
-
-
-_SIMPLE: tuple[tuple[Callable[[Any], bool], tuple[type, ...], Callable[[Any, Any], Any]], ...] = (
+_PLAIN: tuple[tuple[Callable[[Any], bool], tuple[type, ...], Callable[[Any, Any], Taker]], ...] = (
     (types.is_boolean, (bool,), _as_it_is),
-    (types.is_string, (str,), _encodable),
-    (types.is_large_string, (str,), _encodable),
-    (types.is_binary, (bytes, bytearray, memoryview), _as_bytes),
-    (types.is_large_binary, (bytes, bytearray, memoryview), _as_bytes),
+    (types.is_integer, (int,), _whole),
+    (types.is_floating, (float, int), _floating),
+    (types.is_timestamp, (datetime,), _instant),
+    (types.is_string, (str,), _text),
+    (types.is_large_string, (str,), _text),
+    (types.is_binary, (bytes, bytearray, memoryview), lambda *_: bytes),
+    (types.is_large_binary, (bytes, bytearray, memoryview), lambda *_: bytes),
     (types.is_date, (date,), _as_it_is),
-    (types.is_decimal, (Decimal, int), _as_decimal),
+    (
+        types.is_decimal,
+        (Decimal, int),
+        lambda kind, _: lambda value: pa.scalar(Decimal(value), kind).as_py(),
+    ),
     (types.is_duration, (timedelta,), _as_it_is),
     (types.is_time, (time,), _as_it_is),
-    (types.is_null, (), _as_it_is),
+    (types.is_null, (type(None),), _as_it_is),
 )
-"""A test of the type, the accepted classes, and the conversion of a value."""
+"""Types without inner types: a test of the type, the accepted classes, the class of stored values
+first, and a function that returns the conversion of a value for a type and a time zone.
+"""

@@ -17,7 +17,6 @@ from asyncwait.spec import (
     Cache,
     InvalidConfig,
     Mode,
-    OperatorConfig,
     OperatorError,
     Retry,
 )
@@ -222,7 +221,7 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     held = _held(max_held, capacity)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
     allowed = None if limits is None else require_limits(limits)
-    OperatorConfig(mode, capacity, timeout, retry, held, batch=batch, cache=cache, limits=allowed)
+    options = Options(mode, capacity, timeout, retry, held, None, batch, cache, allowed)
     has_handler = getattr(fn, "failure", None) is not None
     given |= {"max_held": max_held, "cache": cache, "journal": journal, "once": once or None}
     given["fails at once"] = (on_error == "fail" or (on_error is None and not has_handler)) or None
@@ -238,23 +237,18 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
         handles = callable(on_error) or has_handler
         kept = temporary_journal(df, failures=batch is None and not handles)
     if batch is not None:
-        OperatorConfig(capacity=capacity, batch=replace(batch, split=False))  # of its share
         given = {"batch": batch, "batch.split": batch.split or None, "a journal": kept}
         _require_pairs({**given, "failures": (kept is not None and kept.failures) or None})
-    options = Options(
-        mode,
-        timeout,
-        capacity,
-        held,
-        retry,
-        on_error,
+    options = replace(
+        options,
+        capacity=capacity,
+        limits=None,
+        on_error=on_error,
         many=many,
         error_column=error_column if on_error == "column" else None,
         kept=keeps,
         endpoint=None if progress is None else progress.endpoint,
         journal=kept,
-        batch=batch,
-        cache=cache,
         fail_after=fail_after,
         once=once and isinstance(on_error, str) and on_error != "fail",
     )
