@@ -16,8 +16,8 @@ from pyspark.sql import Row
 
 from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark import SchemaMismatch, Share, TooManyFailed
-from asyncwait.backends.spark.frame._errors import FailedRows
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape, UnreadableRow, row_class
+from asyncwait.backends.spark.frame._task import Counts
 from asyncwait.spec import (
     Batch,
     Cache,
@@ -39,11 +39,11 @@ DOUBLED = pa.schema([("twice", pa.int64())])
 
 
 def enriched(
-    fn: Any, *, batch_size: int = 4, failed: FailedRows | None = None, **options: Any
+    fn: Any, *, batch_size: int = 4, counts: Counts | None = None, **options: Any
 ) -> list[dict[str, Any]]:
     asked = {"results": DOUBLED, "carried": ("id",), "capacity": 3, "max_held": 100, **options}
     batches = iter(TABLE.to_batches(batch_size))
-    with work_of(fn, **asked).partition(batches, 7, failed=failed) as partition:
+    with work_of(fn, **asked).partition(batches, 7, counts) as partition:
         return [row for batch in partition for row in batch.to_pylist()]
 
 
@@ -141,14 +141,14 @@ def test_rows_that_have_failed_are_counted_by_cause() -> None:
     retry = Retry(max_attempts=2, initial=0.001)
     handlings: list[Any] = ["skip", "column", lambda *_: (0,)]
     for on_error in handlings:
-        failed, told = FailedRows(), "error" if on_error == "column" else None
+        counts, told = Counts(), "error" if on_error == "column" else None
         options = {"on_error": on_error, "error_column": told, "retry": retry, "timeout": 0.2}
-        enriched(fn, failed=failed, **options)
-        assert failed.causes == {"HTTPError 400": 3, "CallTimedOut": 1}
-    failed = FailedRows()
+        enriched(fn, counts=counts, **options)
+        assert counts.failed.causes == {"HTTPError 400": 3, "CallTimedOut": 1}
+    counts = Counts()
     with pytest.raises(CallFailed):
-        enriched(fn, failed=failed, capacity=1)
-    assert failed.causes == {"HTTPError 400": 1}
+        enriched(fn, counts=counts, capacity=1)
+    assert counts.failed.causes == {"HTTPError 400": 1}
 
 
 def test_a_deadline_names_its_row_and_asks_its_handler() -> None:

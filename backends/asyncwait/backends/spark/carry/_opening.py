@@ -97,7 +97,7 @@ class HostOpening(Opening):
         of_rows: Any = self.row_function()
         limits = self.limits
         if (cache := options.cache) is not None:
-            gate = None if limits is None else Gate(limits, options.capacity, self._spent)
+            gate = None if limits is None else Gate(limits, options.capacity, self.spent)
             of_rows, limits = SharedCalls(of_rows, cache, many=options.many, gate=gate), None
         fails = _grouped(self.failure_handler())
         batched = options.batch is not None

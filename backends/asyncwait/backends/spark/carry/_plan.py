@@ -59,8 +59,8 @@ class CarryPlan(FramePlan):
         InvalidConfig: the DataFrame is no stream, or the session or an argument does not fit.
     """
 
-    def __init__(self, *args: Any, carry: Carry, ceiling: int | None) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, carry: Carry, ceiling: int | None, **asked: Any) -> None:
+        super().__init__(*args, **asked)
         df = self.input()
         _require_stream(df)
         self._carry = carry

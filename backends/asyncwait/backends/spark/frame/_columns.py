@@ -155,20 +155,8 @@ def _sql_type(name: str, kind: kinds.Type) -> tuple[sql.DataType, bool]:
 
 
 def arrow_schema(schema: sql.StructType, what: str = "schema") -> pa.Schema:
-    try:
-        return pa.schema([_arrow_field(field) for field in schema.fields])
-    except _NoType as error:
-        name, kind = error.args
-        text = f"{what} has a column {name} of type {kind}, which Arrow can't carry; cast it before"
-        raise InvalidConfig(text) from None
-
-
-class _NoType(Exception):
-    """Arrow has no such type: the name of the column, and the type."""
-
-
-def _arrow_field(field: sql.StructField) -> pa.Field:
-    return pa.field(field.name, _arrow_type(field.name, field.dataType), field.nullable)
+    fields = ((each.name, each.dataType, each.nullable) for each in schema.fields)
+    return pa.schema([pa.field(n, _arrow_type(n, kind, what), null) for n, kind, null in fields])
 
 
 _ARROW_LEAVES: dict[str, pa.DataType] = {
@@ -187,15 +175,15 @@ _ARROW_LEAVES: dict[str, pa.DataType] = {
 }
 
 
-def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
+def _arrow_type(name: str, kind: sql.DataType, what: str) -> pa.DataType:
     match kind:
         case sql.StructType():
-            return pa.struct([_arrow_field(field) for field in kind.fields])
+            return pa.struct(arrow_schema(kind, what))
         case sql.ArrayType():
-            item = _arrow_type(name, kind.elementType)
+            item = _arrow_type(name, kind.elementType, what)
             return pa.list_(pa.field("element", item, kind.containsNull))
         case sql.MapType():
-            key, item = _arrow_type(name, kind.keyType), _arrow_type(name, kind.valueType)
+            key, item = (_arrow_type(name, each, what) for each in (kind.keyType, kind.valueType))
             return pa.map_(key, pa.field("value", item, kind.valueContainsNull))
         case sql.DecimalType():
             return pa.decimal128(kind.precision, kind.scale)
@@ -205,9 +193,9 @@ def _arrow_type(name: str, kind: sql.DataType) -> pa.DataType:
             return pa.string()
         case sql.TimeType():
             return pa.time64("ns")
-    found = _ARROW_LEAVES.get(kind.simpleString())
-    if found is None:
-        raise _NoType(name, kind.simpleString())
+    if (found := _ARROW_LEAVES.get(said := kind.simpleString())) is None:
+        text = f"{what} has a column {name} of type {said}, which Arrow can't carry; cast it before"
+        raise InvalidConfig(text)
     return found
 
 
@@ -222,7 +210,7 @@ ERROR = sql.StructType(
 calls.
 """
 
-ERROR_TYPE = _arrow_type("error", ERROR)
+ERROR_TYPE = pa.struct(arrow_schema(ERROR))
 """The error column as an Arrow type."""
 
 

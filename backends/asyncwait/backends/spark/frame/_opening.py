@@ -64,16 +64,16 @@ class Opening:
         attempt: Attempt | None,
         *,
         sharing: Sharing | None = None,
-        failed: FailedRows | None = None,
-        spent: Counter[str] | None = None,
     ) -> None:
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
         self._options = options
         self._attempt = attempt
         self._sharing = sharing
-        self._failed = failed
-        self._spent = spent
+        self.failed: FailedRows | None = None
+        """Counts the failed rows."""
+        self.spent: Counter[str] | None = None
+        """Counts the costs of the calls, by unit."""
         self._blocks = kind_of(self._parts.call) in ("plain", "generator")
         self._retry = repeating(options.retry, many=options.many)
         self.limits = limits_of_rows(options.kept)
@@ -108,7 +108,7 @@ class Opening:
     def plain(self, kind: type[PlainFunction], of_rows: Any) -> PlainFunction:
         batched, limited = self._options.batch is not None, self.limits is not None
         function = kind(of_rows, batched=batched, limited=limited)
-        function.spent = self._spent
+        function.spent = self.spent
         function.makes_several = isinstance(self._parts.call, StandIns)
         if self._attempt is not None:
             function.is_free = needs_no_permit
@@ -117,8 +117,8 @@ class Opening:
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return the failure handler of rows, behind the journal."""
         keep = as_it_is if self._failures is None else self._failures.keep
-        if self._failed is not None:
-            keep = self._failed.behind(keep)
+        if self.failed is not None:
+            keep = self.failed.behind(keep)
         return failure_handler(self._options.on_error, self._parts, self._results, keep)
 
     def row_function(self) -> RowFunction:

@@ -42,16 +42,11 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 
 
-class Asked(Struct, frozen=True):
-    """Columns as the user names them; see `ordered_wait`."""
-
-    columns: Any
-    keep: Any
-    key: Any
-
-
 class FramePlan:
     """The plan of an operator: its columns and its work.
+
+    Args:
+        columns: of the argument, as the user names them; so `keep` and `key`.
 
     Raises:
         InvalidConfig: a column does not exist, or an output column exists already; or the function
@@ -63,8 +58,11 @@ class FramePlan:
         df: Any,
         fn: Any,
         results: sql.StructType,
-        asked: Asked,
         options: Options,
+        *,
+        columns: Any,
+        keep: Any,
+        key: Any,
     ) -> None:
         require_frame(df)
         require_workers(df.sparkSession)
@@ -72,16 +70,16 @@ class FramePlan:
         names: list[str] = df.columns
         self.fold = fold = folding(df.sparkSession)
         require_different(results.fieldNames(), "schema", fold)
-        one = isinstance(asked.columns, str)
-        columns = [asked.columns] if one else asked.columns
+        one = isinstance(columns, str)
+        columns = [columns] if one else columns
         given = names_of("columns", columns, names, fold=fold)
         spelled = given if columns is None else tuple(columns)
         new = [*map(fold, results.fieldNames())]
         old = [name for name in names if fold(name) not in new]
-        self._kept = old if asked.keep is None else asked.keep
+        self._kept = old if keep is None else keep
         carried = names_of("keep", self._kept, names, fold=fold)
         require_different([*self._kept, *results.fieldNames()], "keep", fold)
-        key = [asked.key] if isinstance(asked.key, str) else asked.key
+        key = [key] if isinstance(key, str) else key
         keys = () if key is None else names_of("key", key, names, fold=fold)
         schema, apart = arrow_schema(results), None if spelled == given else spelled
         only = given[0] if one else given

@@ -68,23 +68,15 @@ class Enrichment(Struct, frozen=True):
         return telling(self._run(batches))
 
     def _run(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        name, counts, flush = TaskName.here(), _Counts(self.options.fail_after), find_flush()
+        name, counts, flush = TaskName.here(), Counts(self.options.fail_after), find_flush()
         with (
             reporting(self.options.endpoint, name, counts.figures),  # opening and closing, too
-            self._attempt(name) as attempt,
-            shared(self.options.cache, self.identity) as sharing,
+            self._attempt(name) as counts.attempt,
+            shared(self.options.cache, self.identity) as counts.sharing,
             self.partition(
-                batches,
-                name.partition,
-                attempt,
-                sharing,
-                failed=counts.failed,
-                spent=counts.spent,
-                reader=counts.reader,
-                watch=counts.watch,
+                batches, name.partition, counts, reader=counts.reader, watch=counts.watch
             ) as opened,
         ):
-            counts.attempt, counts.sharing = attempt, sharing
             for batch in opened:
                 counts.rows_out += batch.num_rows
                 yield batch
@@ -102,29 +94,18 @@ class Enrichment(Struct, frozen=True):
         self,
         batches: Iterator[pa.RecordBatch],
         number: int,
-        attempt: Attempt | None = None,
-        sharing: Sharing | None = None,
-        *,
-        failed: FailedRows | None = None,
-        spent: Counter[str] | None = None,
+        counts: "Counts | None" = None,
         **options: Any,
     ) -> Partition:
         """Return the operator on a partition, which must be closed."""
-        shape = replace(self.written, partition=number)
+        counts = Counts() if counts is None else counts
+        attempt, sharing, zone = counts.attempt, counts.sharing, zone_named(self.zone)
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        zone = zone_named(self.zone)
-        opening = Opening(
-            self.fn,
-            self.shape,
-            zone,
-            self.options,
-            attempt,
-            sharing=sharing,
-            failed=failed,
-            spent=spent,
-        )
+        opening = Opening(self.fn, self.shape, zone, self.options, attempt, sharing=sharing)
+        opening.failed, opening.spent = counts.failed, counts.spent
         codec = FrameRows if sharing is None else SharedRows
+        shape = replace(self.written, partition=number)
         rows = codec(shape, None if attempt is None else self._keys(attempt).look)
         return Partition(batches, opening.on, rows, **options)
 
@@ -134,8 +115,10 @@ class Enrichment(Struct, frozen=True):
         return Keys(attempt, self.shape, settings, many=options.many, batch=micro_batch())
 
 
-class _Counts:
-    def __init__(self, allowed: Share | None) -> None:
+class Counts:
+    """The figures of one task, and what it opens before its operator."""
+
+    def __init__(self, allowed: Share | None = None) -> None:
         self.rows_out = 0
         self._statistics: Callable[[], Statistics] = Statistics
         self.attempt: Attempt | None = None

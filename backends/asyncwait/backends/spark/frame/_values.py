@@ -97,7 +97,7 @@ def _taker(kind: pa.DataType, zone: tzinfo | None, fold: Fold) -> Taker:
         return _map(kind, zone, fold)
     if types.is_struct(kind):
         return _struct(kind, zone, fold)
-    accepted, converting = next(row for is_kind, *row in _PLAIN if is_kind(kind))
+    accepted, converting = next((given, to) for is_kind, given, to in _PLAIN if is_kind(kind))
     convert = converting(kind, zone)
 
     def take(value: Any) -> Any:

@@ -207,7 +207,7 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     from asyncwait.backends.spark.frame._journal import journal_of
     from asyncwait.backends.spark.frame._limits import Ceilings
     from asyncwait.backends.spark.frame._opening import Options
-    from asyncwait.backends.spark.frame._plan import Asked, FramePlan, require_frame
+    from asyncwait.backends.spark.frame._plan import FramePlan, require_frame
     from asyncwait.backends.spark.frame._twice import temporary_journal
 
     if not hasattr(df, "sparkSession"):
@@ -252,13 +252,14 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
         fail_after=fail_after,
         once=once and isinstance(on_error, str) and on_error != "fail",
     )
-    results, asked = schema_of(schema, fn, many=many), Asked(columns, keep, key)
+    results = schema_of(schema, fn, many=many)
+    asked = {"columns": columns, "keep": keep, "key": key}
     if carry is None:
-        planned = FramePlan(df, fn, results, asked, options)
+        planned = FramePlan(df, fn, results, options, **asked)
     else:
         from asyncwait.backends.spark.carry._plan import CarryPlan
 
-        planned = CarryPlan(df, fn, results, asked, options, carry=carry, ceiling=max_in_flight)
+        planned = CarryPlan(df, fn, results, options, carry=carry, ceiling=max_in_flight, **asked)
     if (kept := planned.work.options.journal) is not None:
         kept.prepare()
     return planned
