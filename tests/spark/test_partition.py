@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from msgspec import DecodeError
 
 from asyncwait.backends.spark._partition import Partition, on_elements
 from asyncwait.backends.spark._rows import ElementRows
@@ -96,15 +97,16 @@ def breaking_off() -> Iterator[pa.RecordBatch]:
 
 
 def with_a_bad_row() -> Iterator[pa.RecordBatch]:
-    kinds = pa.array(["record", "recrod", "record"])
+    whole = ROWS.encode(records("b", "x", "c"))
+    broken = pa.array([whole[1][0].as_py(), b"x", whole[1][2].as_py()])
     yield ROWS.encode(records("a"))
-    yield ROWS.encode(records("b", "x", "c")).set_column(0, "kind", kinds)
+    yield whole.set_column(1, "element", broken)
     yield ROWS.encode(records("d"))
 
 
 @pytest.mark.parametrize(
     ("batches", "error", "said"),
-    [(breaking_off, OSError, "connection is gone"), (with_a_bad_row, ValueError, "got 'recrod'")],
+    [(breaking_off, OSError, "connection is gone"), (with_a_bad_row, DecodeError, "got `int`")],
 )
 def test_an_error_of_the_input_comes_last(
     batches: Callable[[], Iterator[Any]], error: type[Exception], said: str

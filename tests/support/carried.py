@@ -33,7 +33,12 @@ KINDS: list[tuple[pa.DataType, Any]] = [
     (pa.list_(pa.int32()), [1, None, 3]),
     (pa.struct([("a", pa.int64()), ("b", pa.string())]), {"a": 1, "b": None}),
     (pa.struct([("gr\u00f6\u00dfe", pa.int64())]), {"gr\u00f6\u00dfe": 1}),
-    (pa.map_(pa.string(), pa.int64()), [("k", 1), ("l", None)]),
+    (pa.map_(pa.string(), pa.int64()), {"k": 1, "l": None}),
+    (pa.map_(pa.int32(), pa.string()), {2: "b", 1: "a"}),
+    (pa.map_(pa.date32(), pa.decimal128(5, 1)), {date(2026, 1, 2): Decimal("0.5")}),
+    (pa.map_(pa.decimal128(5, 1), pa.map_(pa.binary(), pa.null())), {Decimal("0.5"): {b"": None}}),
+    (pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))])), [{"a": {1.5: True}}]),
+    (pa.null(), None),
 ]
 """A value of each type."""
 

@@ -3,16 +3,14 @@
 import inspect
 import re
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
 from functools import partial
-from math import nan
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
 import pyarrow as pa
 import pytest
+from carried import KINDS
 from frames import rows_of, work_of
 from msgspec.structs import replace
 
@@ -173,47 +171,22 @@ def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: 
     assert summary(small.path).entries == len(calls) - 1
 
 
-ALL: dict[Any, Any] = {
-    pa.bool_(): True,
-    pa.float64(): nan,
-    pa.decimal128(10, 2): Decimal("1.25"),
-    pa.string(): "Zoë",
-    pa.binary(): b"\0\xff",
-    pa.date32(): date(2026, 1, 2),
-    pa.timestamp("us", tz="UTC"): datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC),
-    pa.timestamp("us"): datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001 - a clock on the wall
-    pa.duration("us"): timedelta(days=-1, microseconds=1),
-    pa.list_(pa.date32()): [date(2026, 1, 2), None],
-    pa.map_(pa.string(), pa.decimal128(5, 1)): {"a": Decimal("0.5"), "b": None},
-    pa.map_(pa.int32(), pa.string()): {2: "b", 1: "a"},
-    pa.map_(pa.date32(), pa.int32()): {date(2026, 1, 2): 1},
-    pa.map_(pa.decimal128(5, 1), pa.map_(pa.binary(), pa.null())): {Decimal("0.5"): {b"\0": None}},
-    pa.list_(pa.struct([("a", pa.map_(pa.float64(), pa.bool_()))])): [{"a": {1.5: True}}],
-    pa.struct([("at", pa.timestamp("us")), ("raw", pa.binary())]): {
-        "at": datetime(2026, 1, 2),  # noqa: DTZ001 - the same
-        "raw": b"\xfe",
-    },
-    pa.null(): None,
-}
-"""A value of each type."""
-
-RESULTS = pa.schema([(f"c{number}", kind) for number, kind in enumerate(ALL)])
+RESULTS = pa.schema([(f"c{number}", kind) for number, (kind, _) in enumerate(KINDS)])
 
 
-@pytest.mark.parametrize("values", [tuple(ALL.values()), (None,) * len(ALL)])
+@pytest.mark.parametrize("values", [tuple(value for _, value in KINDS), (None,) * len(KINDS)])
 def test_values_of_all_types_are_found_as_they_were(journal: Journal, values: Any) -> None:
     async def fn(_: int) -> Any:
         return values
 
     of: dict[str, Any] = {"values": [[(1, "a")]], "kind": pa.map_(pa.int32(), pa.string())}
     first = run(fn, journal, **of, results=RESULTS)
-    again = run(None_called(), journal, **of, results=RESULTS)
+    again = run(no_call, journal, **of, results=RESULTS)
     assert repr(again) == repr(first)
 
 
-class None_called:  # noqa: N801 - reads like a value
-    async def __call__(self, value: int) -> Any:
-        raise AssertionError(value)
+async def no_call(value: int) -> Any:
+    raise AssertionError(value)
 
 
 def asking(model: str) -> Any:

@@ -4,19 +4,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
-from asyncwait.spec import (
-    Barrier,
-    Element,
-    LatencyMarker,
-    Record,
-    Snapshot,
-    Watermark,
-    WatermarkStatus,
-)
-from asyncwait.spec.snapshots import NotPortable, decode_snapshot, encode_snapshot
-from asyncwait.spec.texts import one_line, shown
+from asyncwait.spec import Element, Record
+from asyncwait.spec.snapshots import NotPortable
+from asyncwait.spec.texts import one_line
 
 
 class RowCodec(Protocol):
@@ -32,90 +26,48 @@ class RowCodec(Protocol):
 
 
 ELEMENT_SCHEMA = pa.schema(
-    [
-        pa.field("kind", pa.string(), nullable=False),
-        pa.field("value", pa.string()),
-        pa.field("timestamp", pa.int64()),
-        pa.field("key", pa.string()),
-        pa.field("payload", pa.binary()),
-    ]
+    [pa.field("value", pa.string()), pa.field("element", pa.binary(), nullable=False)]
 )
-"""One row for each element.
-
-`kind` is its type, `value` and `key` are JSON, `timestamp` is in milliseconds; `payload` holds a
-snapshot. Elements with neither value nor payload use other columns: the number of a barrier and the
-clock of a latency marker are in `timestamp`, the marker's source in `key`, and the idleness of the
-stream in `value`.
-"""
+"""One row for each element: the value of a record as JSON, and the element without it, encoded."""
 
 
 class ElementRows:
-    """The codec for streams of elements of every kind; values and keys must be JSON."""
+    """The codec for streams of elements of every kind; values must be JSON."""
 
     schema = ELEMENT_SCHEMA
-    _columns = tuple(ELEMENT_SCHEMA.names)
 
     def decode(self, batch: pa.RecordBatch) -> Iterable[Element]:
         """Return the elements in `batch`; columns outside the schema are ignored."""
-        columns = (batch.column(name).to_pylist() for name in self._columns)
-        return map(_element, *columns)
+        return map(element_of, *(batch.column(name).to_pylist() for name in self.schema.names))
 
     def encode(self, elements: Sequence[Element]) -> pa.RecordBatch:
         """Return `elements` as rows.
 
         Raises:
-            NotPortable: a value or a key has no JSON; the error names the record.
+            NotPortable: a value has no JSON; the error names the record.
         """
-        rows = [_row(element) for element in elements]
-        columns = zip(*rows, strict=True) if rows else [()] * len(self._columns)
+        rows = [*map(_row, elements)]
         arrays = [
-            pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)
+            pa.array([row[n] for row in rows], kind) for n, kind in enumerate(self.schema.types)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-_Row = tuple[str, str | None, int | None, str | None, bytes | None]
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Element).decode
 
 
-def _row(element: Element) -> _Row:
-    match element:
-        case Record():
-            value, key = _json(element, "value"), _json(element, "key")
-            return "record", value, element.timestamp, None if element.key is None else key, None
-        case Watermark():
-            return "watermark", None, element.timestamp, None, None
-        case WatermarkStatus():
-            return "status", json.dumps(element.idle), None, None, None
-        case LatencyMarker():
-            return "latency", None, element.marked_at, element.source, None
-        case Barrier():
-            return "barrier", None, element.checkpoint_id, None, None
-        case Snapshot():
-            return "snapshot", None, element.checkpoint_id, None, encode_snapshot(element)
-
-
-def _json(record: Record, name: str) -> str:
+def _row(element: Element) -> tuple[str | None, bytes]:
+    if not isinstance(element, Record):
+        return None, _encode(element)
     try:
-        return json.dumps(getattr(record, name), allow_nan=False)
+        value = json.dumps(element.value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotPortable(f"{record}: {name} does not fit into a row: {one_line(error)}") from error
+        raise NotPortable(f"{element}: value does not fit into a row: {one_line(error)}") from error
+    return value, _encode(replace(element, value=None))
 
 
-def _element(
-    kind: str, value: str | None, timestamp: Any, key: str | None, payload: bytes | None
-) -> Element:
-    match kind:
-        case "record":
-            return Record(json.loads(value or "null"), timestamp, key and json.loads(key))
-        case "watermark":
-            return Watermark(timestamp)
-        case "status":
-            return WatermarkStatus(json.loads(value or "false"))
-        case "latency":
-            return LatencyMarker(timestamp, key or "")
-        case "barrier":
-            return Barrier(timestamp)
-        case "snapshot":
-            return decode_snapshot(payload or b"")
-        case _:
-            raise ValueError(f"expected the kind of an element, got {shown(kind)}; wrong rows?")
+def element_of(value: str | None, encoded: bytes) -> Element:
+    """Return the element of a row."""
+    element: Element = _decode(encoded)
+    return element if value is None else replace(element, value=json.loads(value))

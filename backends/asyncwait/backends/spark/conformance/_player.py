@@ -16,7 +16,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from asyncwait.backends.spark._partition import BATCH_SIZE, Partition, exhaust, on_elements
-from asyncwait.backends.spark._rows import ElementRows, RowCodec
+from asyncwait.backends.spark._rows import ElementRows, RowCodec, element_of
 from asyncwait.backends.spark.frame._rows import RowRecord
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.conformance.harness import (
@@ -27,7 +27,7 @@ from asyncwait.conformance.harness import (
     WatchedSource,
     planned_function,
 )
-from asyncwait.spec import Element, OperatorError, Record
+from asyncwait.spec import Element, OperatorError
 from asyncwait.spec.scenario import Closed, EndingKind, Leg, LegStart, SinkStep
 from asyncwait.toolkit import FunctionParts, answers_of, is_collection
 
@@ -93,8 +93,7 @@ class FramePath(ElementPath):
 def _with_record(error: Exception) -> Exception:
     if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
         row = error.record.value
-        timestamp, key = row.cells(("timestamp", "key"))
-        error.record = Record(json.loads(row.value), timestamp, key and json.loads(key))
+        error.record = element_of(row.value, *row.cells(("element",)))
     return error
 
 

@@ -147,11 +147,11 @@ class Ceilings(Struct, frozen=True):
         max_tasks: number of tasks that share the limits out between them.
     """
 
-    limits: Any
-    max_in_flight: int | None
-    calls_per_second: float | None
-    adaptive: bool
-    max_tasks: int | None
+    limits: Any = None
+    max_in_flight: int | None = None
+    calls_per_second: float | None = None
+    adaptive: bool = False
+    max_tasks: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("max_in_flight", "max_tasks"):
@@ -163,7 +163,7 @@ class Ceilings(Struct, frozen=True):
         if not isinstance(self.adaptive, bool):
             raise InvalidConfig.of("adaptive", self.adaptive, "True or False")
 
-    def kept(self, df: Any, capacity: int, *, on_hosts: bool) -> tuple[int, Kept]:
+    def kept(self, df: Any, capacity: int, *, on_hosts: bool = False) -> tuple[int, Kept]:
         """Return the capacity of one task, and its limits.
 
         Args:
