@@ -93,7 +93,7 @@ class FramePath(ElementPath):
 def _with_record(error: Exception) -> Exception:
     if isinstance(error, OperatorError) and isinstance(error.record, RowRecord):
         row = error.record.value
-        error.record = element_of(row.value, *row.cells(("element",)))
+        error.record = element_of(row.value, *row.cells(("element",)))  # type: ignore[assignment]
     return error
 
 
