@@ -21,7 +21,7 @@ BACKENDS = {
     "pool": ("pool-asyncio", "pool-trio", "pool-plain-asyncio", "pool-plain-trio"),
     "reference": ("reference-asyncio", "reference-trio"),
     "emitter": ("emitter-asyncio", "emitter-trio"),
-    "threads": ("threads", "threads-plain"),
+    "threads": ("threads",),
 }
 LONGEST_SCENARIO = 30
 """Seconds after which an operator blocks its loop."""

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from asyncwait.backends.threads._thread_pool import Call, ThreadPool
-from asyncwait.backends.threads.conformance import plain_backend
 from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, open_served
 from asyncwait.conformance.areas import CHECKS
-from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
@@ -65,16 +63,3 @@ def test_a_call_that_no_thread_has_begun_gives_its_permit_back() -> None:
         pool.ask(Call(number, lambda: str, math.inf, partial(given_back.append, number)))
     pool.withdraw()
     assert given_back == [2, 1, 0]
-
-
-RUNS = 50
-
-LEFT_IN_TIME = scenario_of(
-    "capacity 1; 0: a b; a: 280 raises; b: never; close_takes 40; cancel_at 40; sink block 200"
-)
-
-
-def test_a_reader_that_is_interrupted_before_it_asks_waits_for_nothing() -> None:
-    legs = [trace.legs[0] for trace in plain_backend().run([LEFT_IN_TIME] * RUNS)]
-
-    assert {(leg.ending.how, leg.ending.after) for leg in legs} == {("left", "stop")}

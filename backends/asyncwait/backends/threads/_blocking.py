@@ -183,16 +183,14 @@ class Results(Iterator[Any]):
     """The results of an operator that runs on a loop in a thread of its own."""
 
     def __init__(
-        self,
-        open_operator: Callable[[], AbstractAsyncContextManager[PlainResults[Any]]],
-        loop_factory: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
+        self, open_operator: Callable[[], AbstractAsyncContextManager[PlainResults[Any]]]
     ) -> None:
         self._host = OperatorHost(open_operator)
         self._ready: deque[Any] = deque()
         self._final: BaseException | None = None
         self._closed = self._has_ended = False
         self._reading = threading.Lock()
-        self._loop = LoopThread(loop_factory)
+        self._loop = LoopThread(asyncio.new_event_loop)
         try:
             self._loop.ask(self._host.open())
         except BaseException:

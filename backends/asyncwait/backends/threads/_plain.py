@@ -1,10 +1,9 @@
 """Plain values in, plain values out, with an event loop or without."""
 
-import asyncio
 import inspect
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Literal, TypeAlias, overload
+from typing import Any, Literal, overload
 
 from asyncwait.backends.threads._blocking import Results
 from asyncwait.backends.threads._operator import open_operator, open_plain
@@ -12,9 +11,7 @@ from asyncwait.backends.threads._source import ReadAhead
 from asyncwait.backends.threads._types import KeyedThreadsWait, ThreadsWait
 from asyncwait.spec import InvalidConfig, Mode
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit import OpenPlain, PlainResults, SingleEntry, bind, plain_wait, require_source
-
-LoopFactory: TypeAlias = Callable[[], asyncio.AbstractEventLoop]
+from asyncwait.toolkit import PlainResults, SingleEntry, bind, plain_wait, require_source
 
 
 class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextManager[Results]):
@@ -24,9 +21,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
         self,
         wait: Callable[[Any], AbstractAsyncContextManager[PlainResults[Any]]],
         source: Iterable[Any] | AsyncIterable[Any],
-        loop_factory: LoopFactory = asyncio.new_event_loop,
     ) -> None:
-        self._loop_factory = loop_factory
         self._wait = wait
         self._source = source
         self._single_entry = SingleEntry()
@@ -46,7 +41,7 @@ class Stream(AbstractAsyncContextManager[PlainResults[Any]], AbstractContextMana
     def __enter__(self) -> Results:
         self._single_entry.enter(on_loop=False)
         source = _without_a_loop(self._source)
-        self._results = Results(lambda: self._wait(source), self._loop_factory)
+        self._results = Results(lambda: self._wait(source))
         return self._results
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -82,17 +77,15 @@ def threads_wait(mode: Literal["ordered", "unordered"]) -> ThreadsWait: ...
 def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
 
 
-def threads_wait(
-    mode: Mode, opens: OpenPlain = open_plain, loop_factory: LoopFactory = asyncio.new_event_loop
-) -> Any:
+def threads_wait(mode: Mode) -> Any:
     """Build the plain-value form of a mode."""
-    wait: Any = plain_wait(open_operator, mode, opens, blocks=True)
+    wait: Any = plain_wait(open_operator, mode, open_plain, blocks=True)
     signature = inspect.signature(wait)
 
     def open_stream(*args: Any, **options: Any) -> Stream:
         bound = bind(wait.__name__, signature, args, options)
         source = bound.pop("source")
-        return Stream(lambda read: wait(read, **bound), source, loop_factory)
+        return Stream(lambda read: wait(read, **bound), source)
 
     open_stream.__doc__ = _DOC + inspect.cleandoc(wait.__doc__)
     open_stream.__name__ = open_stream.__qualname__ = wait.__name__
