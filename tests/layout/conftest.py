@@ -1,14 +1,12 @@
 """The installed package and the source tree, as the tests of the layout look at them."""
 
-import importlib
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
-from package_modules import Module, find_modules
-
-CHECKOUT = Path(__file__).resolve().parents[2]
+from package_modules import CHECKOUT, Module, find_modules
+from package_modules import portions as folders_of_the_package
 
 
 @pytest.fixture(scope="session")
@@ -23,7 +21,7 @@ def project() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def portions() -> list[Path]:
-    return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
+    return folders_of_the_package()
 
 
 @pytest.fixture(scope="session")

@@ -1,11 +1,14 @@
 """The modules of the installed package, read as syntax trees: nothing is imported to judge them."""
 
 import ast
+import importlib
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,12 @@ class Module:
         steps = self.name.split(".")
         base = steps[: len(steps) - level + self.is_package]
         return ".".join([*base, *([source] if source else [])])
+
+
+def portions() -> list[Path]:
+    """Return the folders of the package: those of this checkout, if they are on the path."""
+    found = [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
+    return [each for each in found if each.is_relative_to(CHECKOUT)] or found
 
 
 def find_modules(portions: Iterable[Path]) -> dict[str, Module]:

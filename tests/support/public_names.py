@@ -20,7 +20,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from msgspec import Struct
-from package_modules import Module, find_modules
+from package_modules import Module, find_modules, portions
 
 FILE = Path(__file__).resolve().parents[1] / "layout/names.txt"
 
@@ -121,10 +121,6 @@ def _default(parameter: inspect.Parameter) -> Any:
 class _Some:
     def __repr__(self) -> str:
         return ""
-
-
-def portions() -> list[Path]:
-    return [Path(folder) for folder in importlib.import_module("asyncwait").__path__]
 
 
 if __name__ == "__main__":
