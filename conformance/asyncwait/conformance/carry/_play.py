@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -105,7 +107,13 @@ class World:
         self.history.add(Cancelled(called.number))
 
     def visit(
-        self, place: int, number: int, visit: Visit, amid: Callable[[], object]
+        self,
+        place: int,
+        number: int,
+        visit: Visit,
+        *,
+        amid: Callable[[], object],
+        is_lost: bool,
     ) -> dict[Identity, Outcome]:
         """Have a host serve a visit.
 
@@ -114,9 +122,10 @@ class World:
             number: of the visit.
             visit: the request to the host.
             amid: called while the host serves the visit; it may raise `AttemptLost`.
+            is_lost: the answer is lost.
 
         Raises:
-            AttemptLost: no task waits for the answer.
+            AttemptLost: no task gets the answer.
             Stuck: the host waits for ever.
         """
         host, table = self._hosts[place]
@@ -134,6 +143,8 @@ class World:
             self._pass(end)
         answer = table.answer(served)
         self.history.add(Answered(number, answer, self.now))
+        if is_lost:
+            raise AttemptLost
         return answer
 
     def _pass(self, until: float) -> None:
@@ -207,99 +218,11 @@ class Played(Struct, frozen=True):
         return self.lane_class(name, self.terms)
 
 
-class Attempt:
-    """An attempt at a batch, and its outcome.
+class Attempt(Struct):
+    """The outcome of an attempt at a batch: outputs of lanes, and their states as bytes."""
 
-    Args:
-        played: the batch.
-        world: has the hosts.
-        history: records the events.
-        place: of the host.
-        turned: rows come in reverse order.
-        is_late: the batch is over.
-    """
-
-    def __init__(
-        self,
-        played: Played,
-        world: World,
-        history: History,
-        *,
-        place: int = 0,
-        turned: bool = False,
-        is_late: bool = False,
-    ) -> None:
-        self._played = played
-        self._world = world
-        self._history = history
-        self._place = place
-        self._turned = turned
-        self._is_late = is_late
-        self.outputs: dict[str, tuple[Finished, ...]] = {}
-        self.states = dict(played.states)
-        """States as bytes, after the visits."""
-
-    def play(self, trouble: Trouble | None = None, amid: Callable[[], None] = nothing) -> bool:
-        """Play all visits; return whether all succeeded.
-
-        Args:
-            trouble: of the last visit, if any.
-            amid: called while a host serves the first visit.
-        """
-        visits = list(self._played.visits())
-        try:
-            for place, (lane, rows, is_second) in enumerate(visits):
-                befalls = trouble if place == len(visits) - 1 else None
-                self._visit(lane, rows[::-1] if self._turned else rows, is_second, befalls, amid)
-                amid = nothing
-        except (AttemptLost, LanesChanged, VisitFailed):
-            return False
-        return True
-
-    def _visit(
-        self,
-        name: str,
-        rows: list[Row],
-        is_second: bool,  # noqa: FBT001 - as it comes
-        befalls: Trouble | None,
-        amid: Callable[[], None],
-    ) -> None:
-        number, stamp = len(self._history.visits), self._played.number * STAMPS
-        state = decode_lane(self.states[name])
-        self._history.add(
-            Opened(
-                number,
-                name,
-                self._played.number,
-                stamp,
-                is_second,
-                self._is_late,
-                state,
-                tuple(rows),
-            )
-        )
-        client = _Client(self._world, self._place, number, befalls, amid)
-        outputs, after = self._played.lane(name).visit(state, stamp, rows, client)
-        self._history.add(Left(number, outputs, after))
-        self.outputs[name] = self.outputs.get(name, ()) + outputs
-        self.states[name] = encode_lane(after)
-
-
-class _Client(Struct, frozen=True):
-    """A host, as one visit sees it."""
-
-    world: World
-    place: int
-    number: int
-    befalls: Trouble | None
-    amid: Callable[[], None]
-
-    def visit(self, visit: Visit) -> dict[Identity, Outcome]:
-        amid = dies if self.befalls == "killed amid" else self.amid
-        answer = self.world.visit(self.place, self.number, visit, amid)
-        if self.befalls == "answer lost":
-            raise AttemptLost
-        return answer
+    outputs: dict[str, tuple[Finished, ...]]
+    states: dict[str, bytes]
 
 
 MOST_BATCHES = 40
@@ -406,27 +329,70 @@ class _Player:
         def play_twin() -> None:
             nonlocal twin
             place = 1 - self._place if trouble == "twin elsewhere" else self._place
-            turned = not self._turned
-            made = Attempt(played, self._world, self.history, place=place, turned=turned)
-            twin = made if made.play() else None
+            twin = self._attempt(played, place=place, turned=not self._turned)
 
         has_twin = trouble is not None and trouble.startswith("twin")
         amid = play_twin if has_twin else self._late if trouble == "late visit amid" else nothing
-        attempt = Attempt(played, self._world, self.history, place=self._place, turned=self._turned)
-        is_well = attempt.play(trouble, amid)
+        attempt = self._attempt(played, trouble, amid, turned=self._turned)
         self._world.rest(PAUSE)
-        if not is_well or twin is None:
-            return attempt if is_well else twin
+        if attempt is None or twin is None:
+            return attempt or twin
         if trouble == "twin gives output":
             attempt.outputs = twin.outputs
         else:
             attempt.states = twin.states
         return attempt
 
+    def _attempt(
+        self,
+        played: Played,
+        trouble: Trouble | None = None,
+        amid: Callable[[], object] = nothing,
+        *,
+        place: int | None = None,
+        turned: bool = False,
+        is_late: bool = False,
+    ) -> Attempt | None:
+        """Play all visits of a batch; return None if one failed.
+
+        Args:
+            played: the batch.
+            trouble: of the last visit, if any.
+            amid: called while a host serves the first visit.
+            place: of the host; None for the present one.
+            turned: rows come in reverse order.
+            is_late: the batch is over.
+        """
+        attempt = Attempt({}, dict(played.states))
+        visits, stamp = list(played.visits()), played.number * STAMPS
+        try:
+            for at, (name, came, is_second) in enumerate(visits):
+                number, state = len(self.history.visits), decode_lane(attempt.states[name])
+                rows = tuple(came[::-1] if turned else came)
+                about = number, name, played.number, stamp, is_second, is_late
+                self.history.add(Opened(*about, state, rows))
+                befalls = trouble if at == len(visits) - 1 else None
+                host: Any = SimpleNamespace(
+                    visit=partial(
+                        self._world.visit,
+                        self._place if place is None else place,
+                        number,
+                        amid=dies if befalls == "killed amid" else amid,
+                        is_lost=befalls == "answer lost",
+                    )
+                )
+                outputs, after = played.lane(name).visit(state, stamp, rows, host)
+                self.history.add(Left(number, outputs, after))
+                attempt.outputs[name] = attempt.outputs.get(name, ()) + outputs
+                attempt.states[name] = encode_lane(after)
+                amid = nothing
+        except (AttemptLost, LanesChanged, VisitFailed):
+            return None
+        return attempt
+
     def _late(self) -> None:
         if self._past:
-            late = self._past[-1]
-            Attempt(late, self._world, self.history, place=self._place, is_late=True).play()
+            self._attempt(self._past[-1], is_late=True)
 
     def _sink(self, number: int, attempt: Attempt) -> None:
         again = number in self._sunk

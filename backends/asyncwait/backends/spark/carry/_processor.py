@@ -79,7 +79,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
         self._visited[key[0]] = timerValues.getCurrentProcessingTimeInMs()
         new = [row for each in rows for row in unpacked(bytes(each.rows))]
-        return self._visit(key[0], self._in_order(new), timerValues)
+        return self._visit(key[0], new, timerValues)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -91,7 +91,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         del expiredTimerInfo
         if self._visited.get(key[0]) == timerValues.getCurrentProcessingTimeInMs():
             return iter(())
-        return self._visit(key[0], (), timerValues)
+        return self._visit(key[0], [], timerValues)
 
     def close(self) -> None:
         """Do nothing: calls go on."""
@@ -107,7 +107,7 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         if found is None and self._needs_rows and not rows:
             return
         state = LaneState() if found is None else self._read(lane, bytes(found[0]))
-        out, after = self._played(lane, state, now, rows)
+        out, after = self._played(lane, state, now, self._in_order(rows))
         self._leave(lane, after, now)
         set_aside()
         for start in range(0, len(out), MOST_ROWS):

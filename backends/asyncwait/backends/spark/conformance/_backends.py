@@ -11,7 +11,7 @@ from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
 from asyncwait.backends.spark.conformance._player import RESULT
-from asyncwait.backends.spark.conformance._streams import Stage, stage
+from asyncwait.backends.spark.conformance._streams import Play, stage
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._wait import (
     FrameWait,
@@ -159,16 +159,16 @@ class StreamBackend(FrameBackend):
         "BAT-3": "a call host can't know that no other lane brings more, and waits for `max_wait`",
     }
 
-    _stage: Stage
+    _play_all: Play
 
     def run(self, scenarios: Sequence[Scenario]) -> Iterator[Trace]:
         """Play `scenarios`, each leg of them in a query whose call hosts outlive it."""
-        with stage(embedded_spark().session) as self._stage:
+        with stage(embedded_spark().session) as self._play_all:
             yield from super().run(scenarios)
 
     def _play(self, legs: Sequence[LegStart]) -> Sequence[Leg]:
-        frame = frame_of(self._stage.session, KEPT, streams=True)
+        frame = frame_of(embedded_spark().session, KEPT, streams=True)
         carry = Carry(lanes=1, order_by="index", pause=0.001, version="of the suite")
         plans = [planned(leg, frame, keep=KEPT, carry=carry) for leg in legs]
         works = [plan.job for plan in plans]
-        return self._stage.play(legs, works, plans[0].output)
+        return self._play_all(legs, works, plans[0].output)

@@ -6,7 +6,7 @@ import pickle
 import tempfile
 import traceback
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -165,7 +165,8 @@ def play_legs(
                 planned.destroy()
         legs = read_legs(Path(folder))
     if rows is not None:
-        legs = _confirmed(legs, rows)
+        arrived = by_leg(rows.to_batches(), ElementRows().decode)
+        legs = {number: _confirm(leg, arrived[number]) for number, leg in legs.items()}
     missing = Leg(Ending("error", detail=f"the job ended before: {_brief(error)}"))
     return tuple(legs.get(n, missing) for n in range(len(plans)))
 
@@ -175,13 +176,12 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     placed = [
         (number, index, place, timed.element)
         for number, plan in enumerate(plans)
-        for index, (timed, place) in enumerate(zip(plan.inputs, _places(plan), strict=True))
+        for index, (timed, place) in enumerate(
+            zip(plan.inputs, places([timed.element for timed in plan.inputs]), strict=True)
+        )
     ]
     if placed:
-        *numbers, elements = zip(*placed, strict=True)
-        columns = ElementRows().encode(elements).columns
-        arrays = [*(pa.array(column, pa.int32()) for column in numbers), *columns]
-        frame = session.createDataFrame(pa.Table.from_arrays(arrays, schema=INPUT_SCHEMA))
+        frame = session.createDataFrame(pa.Table.from_batches([input_rows(placed)]))
     else:
         # A local table without rows would be optimised away, and its partitions with it.
         nothing = session.sparkContext.emptyRDD()
@@ -189,10 +189,21 @@ def _placed(session: SparkSession, plans: Sequence[LegStart]) -> DataFrame:
     return frame.repartitionById(len(plans), "scenario").sortWithinPartitions("index")
 
 
-def _places(plan: LegStart) -> list[int]:
-    """Return a number for each input, equal for equal keys: a column has keys of one type."""
-    keys = [getattr(timed.element, "key", None) for timed in plan.inputs]
+def places(elements: Sequence[Element]) -> list[int]:
+    """Return a number for each element, equal for equal keys: a column has keys of one type."""
+    keys = [getattr(element, "key", None) for element in elements]
     return [keys.index(key) for key in keys]
+
+
+def input_rows(
+    placed: Sequence[tuple[int, int, int, Element]], schema: pa.Schema = INPUT_SCHEMA
+) -> pa.RecordBatch:
+    """Return elements as rows, each behind the numbers of its leg, its input and its key."""
+    *numbers, elements = zip(*placed, strict=True)
+    encoded = ElementRows().encode(elements).columns
+    columns = dict(zip(INPUT_SCHEMA.names, [*numbers, *encoded], strict=True))
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def frame_of(session: SparkSession, names: Sequence[str], *, streams: bool = False) -> DataFrame:
@@ -206,13 +217,16 @@ def frame_of(session: SparkSession, names: Sequence[str], *, streams: bool = Fal
     return source.selectExpr(*nulls)
 
 
-def _confirmed(legs: dict[int, Leg], rows: pa.Table) -> dict[int, Leg]:
-    arrived: dict[int, list[Element]] = defaultdict(list)
-    for batch in rows.to_batches():
+def by_leg(
+    batches: Iterable[pa.RecordBatch], decode: Callable[[pa.RecordBatch], Iterable[Element]]
+) -> Mapping[int, list[Element]]:
+    """Return the elements of an output by the number of their leg."""
+    came: dict[int, list[Element]] = defaultdict(list)
+    for batch in batches:
         numbers = batch.column("scenario").to_pylist()
-        for number, element in zip(numbers, ElementRows().decode(batch), strict=True):
-            arrived[number].append(element)
-    return {number: _confirm(leg, arrived[number]) for number, leg in legs.items()}
+        for number, element in zip(numbers, decode(batch), strict=True):
+            came[number].append(element)
+    return came
 
 
 def _confirm(leg: Leg, arrived: list[Element]) -> Leg:

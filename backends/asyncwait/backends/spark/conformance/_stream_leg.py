@@ -8,6 +8,7 @@ only decides the time: so the record counts as emitted then.
 import asyncio
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ from asyncwait.spec.scenario import (
     SourceEnded,
     Taken,
 )
-from asyncwait.toolkit import CallTable, LaneCalls
+from asyncwait.toolkit import LaneCalls
 
 _OVER = Failed("the leg is over")
 
@@ -230,14 +231,13 @@ def parts_of(start: LegStart) -> list[list[PlannedRecord]]:
 
 
 def barriers_of(start: LegStart) -> list[PlannedBarrier]:
-    behind = len(parts_of(start)[0])
-    barriers: list[PlannedBarrier] = []
-    for index, timed in enumerate(start.inputs):
-        if isinstance(timed.element, Barrier | Snapshot):
-            barriers.append(PlannedBarrier(index, behind, timed.element))
-        elif isinstance(timed.element, Record):
-            behind += 1
-    return barriers
+    """Return the barriers of a leg: each ends a part, the first of them the second part."""
+    behind = [*accumulate(map(len, parts_of(start)))][1:-1]
+    inputs = enumerate(timed.element for timed in start.inputs)
+    found = [(at, each) for at, each in inputs if isinstance(each, Barrier | Snapshot)]
+    return [
+        PlannedBarrier(at, before, each) for (at, each), before in zip(found, behind, strict=True)
+    ]
 
 
 class WatchedCalls(LaneCalls):
@@ -254,19 +254,13 @@ class WatchedCalls(LaneCalls):
         super().pass_on(identity)
 
 
-class _WatchedTable(CallTable):
-    def __init__(self, start: Any, cancel: Any, leg: HostedLeg) -> None:
-        super().__init__(start, cancel)
-        kind: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})
-        self.calls_class = kind
-
-
 class _WatchedHost(CallHost):
     """A call host of one leg, which remembers errors as they were raised."""
 
     def __init__(self, work: CarryWork, name: str, leg: HostedLeg) -> None:
         super().__init__(work, name)
-        self._table = _WatchedTable(self._table.start, self._table.cancel, leg)
+        made: Any = type("_CallsOfALeg", (WatchedCalls,), {"leg": leg})
+        self._table.calls_class = made
         self.errors: dict[Identity, Exception] = {}
         self._leg = leg
         self._has_begun = False

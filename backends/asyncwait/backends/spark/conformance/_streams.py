@@ -5,12 +5,12 @@ import os
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -20,7 +20,6 @@ from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as sql
 
-from asyncwait.backends.spark._rows import ElementRows
 from asyncwait.backends.spark.carry._client import HostClient
 from asyncwait.backends.spark.carry._host import CarryWork
 from asyncwait.backends.spark.carry._plan import PROVIDER, ROCKSDB
@@ -33,7 +32,7 @@ from asyncwait.backends.spark.carry._records import (
     key_bytes,
     packed,
 )
-from asyncwait.backends.spark.conformance._jobs import read_legs
+from asyncwait.backends.spark.conformance._jobs import by_leg, input_rows, places, read_legs
 from asyncwait.backends.spark.conformance._player import FramePath
 from asyncwait.backends.spark.conformance._stream_leg import (
     HOSTED,
@@ -61,30 +60,12 @@ class LegsProcessor(CarryProcessor):
     """Plays the visits of legs, each by a work of its own; a leg that fails ends only its lane."""
 
     _needs_rows = False  # A leg may have none.
+    _legs: LegsWork | None = None
 
-    def __init__(self, job: bytes) -> None:
-        super().__init__(job)
-        self._legs: LegsWork | None = None
-        self._lane = 0
-
-    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:  # noqa: N802, N803
-        _, self._work = self._all().leg(str(key[0]))
-        super().handleInitialState(key, initialState, timerValues)
-
-    def handleInputRows(  # noqa: N802 - Spark's name, as those of its arguments
-        self,
-        key: Any,
-        rows: Any,
-        timerValues: Any,  # noqa: N803
-    ) -> Iterator[Any]:
-        """Visit a lane with new rows, which its work puts in order."""
-        _, self._work = self._all().leg(str(key[0]))
-        return super().handleInputRows(key, rows, timerValues)
-
-    def _visit(self, name: Any, rows: Any, timer_values: Any) -> Iterator[Any]:
-        _, self._work = self._all().leg(str(name))
+    def _lane_of(self, name: Any) -> Lane:
         self._lane = int(name)
-        yield from super()._visit(name, rows, timer_values)
+        _, self._work = self._all().leg(str(name))
+        return super()._lane_of(name)
 
     def _all(self) -> LegsWork:
         if self._legs is None:
@@ -102,9 +83,13 @@ class LegsProcessor(CarryProcessor):
         return client(self._all().host_of(self._lane), HOSTED, self._job)
 
 
+Play: TypeAlias = Callable[[Sequence[LegStart], Sequence[CarryWork], sql.StructType], list[Leg]]
+"""Plays legs in one query, each by its plan of the public function, with some columns of output."""
+
+
 @contextmanager
-def stage(session: SparkSession) -> Generator["Stage"]:
-    """Yield a stage with two call hosts, which end behind it."""
+def stage(session: SparkSession) -> Generator[Play]:
+    """Yield a player of legs with two call hosts, which end behind it."""
     with ExitStack() as ends:
         for name, value in _SETTINGS.items():
             old = session.conf.get(name, None)
@@ -114,32 +99,14 @@ def stage(session: SparkSession) -> Generator["Stage"]:
         folder = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
         legs = LegsWork(ends.enter_context(folder))
         ends.callback(legs.end_hosts)
-        yield Stage(session, legs)
+        queries = count()
 
+        def play(starts: Sequence[LegStart], works: Sequence[CarryWork], out: Any) -> list[Leg]:
+            query = _Query(session, legs, next(queries), starts, works)
+            query.run(out)
+            return query.legs(len(starts))
 
-class Stage:
-    """The session and call hosts with which queries play legs, one after the other."""
-
-    def __init__(self, session: SparkSession, legs: LegsWork) -> None:
-        self.session = session
-        self._legs = legs
-        self._queries = count()
-
-    def play(
-        self, starts: Sequence[LegStart], works: Sequence[CarryWork], out: sql.StructType
-    ) -> list[Leg]:
-        """Play all legs in one query.
-
-        Args:
-            starts: of the legs.
-            works: the plan of the public function for the rows of each.
-            out: the columns of the results.
-        """
-        query = _Query(self.session, self._legs, next(self._queries), starts, works)
-        query.run(out)
-        legs = query.legs()
-        missing = Leg(Ending("error", detail="the query ended before the leg"))
-        return [legs.get(number, missing) for number in range(len(starts))]
+        yield play
 
 
 class _Query:
@@ -223,17 +190,13 @@ class _Query:
         lanes = None if progress is None else int(progress["stateOperators"][0]["numRowsTotal"])
         return len(self._works) - len([*self._reports.iterdir()]), lanes
 
-    def legs(self) -> dict[int, Leg]:
-        came: dict[int, list[Element]] = defaultdict(list)
-        for table in sunk(self._folder / "output"):
-            for batch in table.to_batches():
-                elements = FramePath(self._works[0].task).elements(batch)
-                for number, element in zip(
-                    batch.column("scenario").to_pylist(), elements, strict=True
-                ):
-                    came[number].append(element)
+    def legs(self, number: int) -> list[Leg]:
+        batches = (b for table in sunk(self._folder / "output") for b in table.to_batches())
+        came = by_leg(batches, FramePath(self._works[0].task).elements)
         found = read_legs(self._reports)
-        return {number: confirmed(leg, came[number]) for number, leg in found.items()}
+        missing = Leg(Ending("error", detail="the query ended before the leg"))
+        legs = {each: confirmed(leg, came[each]) for each, leg in found.items()}
+        return [legs.get(each, missing) for each in range(number)]
 
 
 def sunk(folder: Path) -> Iterator[pa.Table]:
@@ -248,28 +211,18 @@ def sunk(folder: Path) -> Iterator[pa.Table]:
 def rows_of(number: int, start: LegStart, work: CarryWork) -> list[list[Row]]:
     """Return the rows of a leg, part by part, in order; see `parts_of`."""
     parts = parts_of(start)
-    keys: list[Any] = []
-    return [[*_rows(number, part, work, keys)] for part in parts]
+    numbers = iter(places([each.record for part in parts for each in part]))
+    return [[*_rows(number, part, work, numbers)] for part in parts]
 
 
 def _rows(
-    number: int, part: Sequence[PlannedRecord], work: CarryWork, keys: list[Any]
+    number: int, part: Sequence[PlannedRecord], work: CarryWork, numbers: Iterator[int]
 ) -> Iterator[Row]:
-    elements = ElementRows().encode([each.record for each in part])
-    for each in part:  # Equal keys are one number: a column has keys of one type.
-        if each.record.key not in keys:
-            keys.append(each.record.key)
-    places = [keys.index(each.record.key) for each in part]
-    columns = {
-        "scenario": [number] * len(part),
-        "index": [each.number for each in part],
-        "place": places,
-        **{name: elements.column(name) for name in elements.schema.names},
-    }
-    schema = work.travelling
-    arrays = [pa.array(columns[field.name], field.type) for field in schema]
-    records = work.records.encode(pa.RecordBatch.from_arrays(arrays, schema=schema))
-    for record, place in zip(records, places, strict=True):
+    if not part:
+        return
+    placed = [(number, each.number, next(numbers), each.record) for each in part]
+    records = work.records.encode(input_rows(placed, work.travelling))
+    for record, (_, _, place, _) in zip(records, placed, strict=True):
         yield Row(record, key_bytes([place]))
 
 
