@@ -9,7 +9,6 @@ from asyncwait.backends.faulty._gallery import Slip, into
 from asyncwait.spec.carry import (
     Failed,
     Finished,
-    Host,
     Identity,
     InFlight,
     LaneState,
@@ -197,10 +196,8 @@ class RestsWhenNothingRuns(Lane):
 class KeepsWhatItEmits(Lane):
     """Keeps the emitted results in its state."""
 
-    def visit(
-        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
-    ) -> tuple[tuple[Finished, ...], LaneState]:
-        outputs, after = super().visit(state, stamp, rows, host)
+    def visit(self, state: LaneState, stamp: int, *asked: Any) -> Any:
+        outputs, after = super().visit(state, stamp, *asked)
         return outputs, replace(after, finished=(*outputs, *after.finished))
 
 
@@ -208,12 +205,7 @@ class KeepsWhatItEmits(Lane):
 class NumbersItsRows(Lane):
     """Identifies a record by its place in the batch: another order of rows swaps results."""
 
-    def identified(
-        self,
-        state: LaneState,  # noqa: ARG002 - the slip
-        stamp: int,
-        rows: Iterable[Row],
-    ) -> Iterable[InFlight]:
+    def identified(self, _: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         for place, row in enumerate(rows):
             yield InFlight(Identity(b"", stamp, place), row.record, row.key)
 
@@ -231,12 +223,7 @@ class TakesEqualRecordsForOne(Lane):
 class CountsOccurrencesFromWhatIsThere(Lane):
     """Identifies a record without its batch, so new records get the identities of old ones."""
 
-    def identified(
-        self,
-        state: LaneState,
-        stamp: int,  # noqa: ARG002 - the slip
-        rows: Iterable[Row],
-    ) -> Iterable[InFlight]:
+    def identified(self, state: LaneState, _: int, rows: Iterable[Row]) -> Iterable[InFlight]:
         return super().identified(state, 0, rows)
 
 
@@ -244,10 +231,8 @@ class CountsOccurrencesFromWhatIsThere(Lane):
 class EmitsWhatIsFinishedNow(Lane):
     """Emits the host's results at once, without a second phase."""
 
-    def visit(
-        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
-    ) -> tuple[tuple[Finished, ...], LaneState]:
-        _, after = super().visit(state, stamp, rows, host)
+    def visit(self, state: LaneState, stamp: int, *asked: Any) -> Any:
+        _, after = super().visit(state, stamp, *asked)
         return after.finished, replace(after, finished=())
 
 
@@ -263,10 +248,8 @@ class IgnoresTheStamp(Lane):
 class KeepsTheRowsOfTheBatch(Lane):
     """Stores the rows of the batch in its state, but not the earlier records in flight."""
 
-    def visit(
-        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
-    ) -> tuple[tuple[Finished, ...], LaneState]:
-        outputs, after = super().visit(state, stamp, rows, host)
+    def visit(self, state: LaneState, stamp: int, *asked: Any) -> Any:
+        outputs, after = super().visit(state, stamp, *asked)
         new = tuple(item for item in after.in_flight if item.identity.stamp == stamp)
         return outputs, replace(after, in_flight=new)
 
@@ -299,9 +282,7 @@ class AnswersOutOfTurn(Served):
 class TakesOutOfTurn(Lane):
     """Finishes records out of order, before unfinished records ahead of them in the lane."""
 
-    def takes(
-        self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]
-    ) -> tuple[Finished, ...]:
+    def takes(self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]) -> Any:
         there = [item for item in flight if item.identity in answer]
         return super().takes(there, answer)
 
@@ -327,19 +308,15 @@ class GoesOnWithOtherLanes(Lane):
 class ForgetsItsLanes(Lane):
     """Leaves the number of lanes out of its state."""
 
-    def after(
-        self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
-    ) -> LaneState:
-        return replace(super().after(stamp, in_flight, finished), lanes=None)
+    def after(self, *left: Any) -> LaneState:
+        return replace(super().after(*left), lanes=None)
 
 
 @breaks("CARRY-15")
 class PassesFailuresOver(Lane):
     """Skips a record whose call has failed, and asks for it again."""
 
-    def takes(
-        self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]
-    ) -> tuple[Finished, ...]:
+    def takes(self, flight: Iterable[InFlight], answer: Mapping[Identity, Outcome]) -> Any:
         well = {id_: got for id_, got in answer.items() if not isinstance(got, Failed)}
         return super().takes(flight, well)
 

@@ -14,7 +14,6 @@ from asyncwait.conformance.carry._history import (
     Began,
     Called,
     Ended,
-    Event,
     History,
     Holds,
     Left,
@@ -220,23 +219,15 @@ def a_host_calls_once(history: History) -> Iterator[Finding]:
 @check("CARRY-12")
 def a_host_holds_what_is_wanted(history: History) -> Iterator[Finding]:
     """When a visit has begun, its host has no call or result that no visit under way wants."""
-    served: dict[int, Began] = {}
-    for at, event, running in history.running():
-        match event:
-            case Began():
-                served[event.number] = event
-            case Answered():
-                served.pop(event.number, None)
-            case Holds():
-                began = served[event.number]
-                here = [each for each in served.values() if _place(each) == _place(began)]
-                wanted = {item.identity for each in here for item in each.visit.wanted}
-                kept = {identity for each in here for identity in each.visit.kept}
-                runs = {c.item.identity for c in running if (c.host, c.lane) == _place(began)}
-                more = (event.held | runs) - wanted - kept
-                yield (f"the host keeps what no visit wants: {sorted(more)}", at) if more else None
-            case _:
-                pass
+    for at, event, running, served in history.running():
+        if isinstance(event, Holds):
+            place = _place(history.asked[event.number])
+            here = [each.visit for each in served if _place(each) == place]
+            wanted = {item.identity for visit in here for item in visit.wanted}
+            kept = {identity for visit in here for identity in visit.kept}
+            runs = {c.item.identity for c in running if (c.host, c.lane) == place}
+            more = (event.held | runs) - wanted - kept
+            yield (f"the host keeps what no visit wants: {sorted(more)}", at) if more else None
 
 
 def _place(began: Began) -> tuple[int, str]:
@@ -246,17 +237,23 @@ def _place(began: Began) -> tuple[int, str]:
 @check("CARRY-13")
 def room_is_limited(history: History) -> Iterator[Finding]:
     """Running calls, records before a called record, and records in flight fit the capacity."""
-    capacity, alone, ended = history.capacity, _Alone(), set[tuple[object, Identity]]()
-    for at, event, running in history.running():
-        alone.hear(event)
+    capacity, ended = history.capacity, set[tuple[object, Identity]]()
+    # Present or last visits of hosts; None if the host served another visit beside it: then a call
+    # may be for either, and each visit has an order of its own.
+    alone: dict[tuple[int, str, str], Visit | None] = {}
+    for at, event, running, served in history.running():
         match event:
+            case Began():
+                caller = _visitor(event)
+                is_alone = sum(_visitor(each) == caller for each in served) == 1
+                alone[caller] = event.visit if is_alone else None
             case Ended(is_failed=False):
                 called = history.calls[event.number]
                 ended.add((_caller(called), called.item.identity))
             case Called():
                 caller = _caller(event)
                 count = sum(_caller(c) == caller for c in running)
-                visit = alone.visits.get(caller)
+                visit = alone.get(caller)
                 ahead = 0 if visit is None else _ahead(visit, event.item, caller, ended)
                 text = f"{count} calls run, {ahead} records are before the last, of {capacity}"
                 yield (text, at) if count > capacity or ahead >= capacity else None
@@ -268,26 +265,8 @@ def room_is_limited(history: History) -> Iterator[Finding]:
                 pass
 
 
-class _Alone:
-    """Present or last visits of hosts, each None if the host served another visit beside it.
-
-    With two visits, a call may be for either, and each visit has an order of its own.
-    """
-
-    def __init__(self) -> None:
-        self.visits: dict[tuple[int, str, str], Visit | None] = {}
-        self._served: dict[int, tuple[int, str, str]] = {}
-
-    def hear(self, event: Event) -> None:
-        match event:
-            case Began():
-                caller = (*_place(event), event.visit.terms.version)
-                self.visits[caller] = None if caller in self._served.values() else event.visit
-                self._served[event.number] = caller
-            case Answered():
-                self._served.pop(event.number, None)
-            case _:
-                pass
+def _visitor(began: Began) -> tuple[int, str, str]:
+    return (*_place(began), began.visit.terms.version)
 
 
 def _ahead(
@@ -308,7 +287,7 @@ def a_key_has_one_call(history: History) -> Iterator[Finding]:
     """In key-ordered mode records of a key are called and finished one after the other."""
     if history.mode != "key-ordered":
         return
-    for at, event, running in history.running():
+    for at, event, running, _ in history.running():
         if isinstance(event, Called):
             same = [c for c in running if _caller(c) == _caller(event)]
             wrong = sum(c.item.key == event.item.key for c in same) > 1

@@ -159,9 +159,12 @@ class History:
         """Return all events of a kind, each behind its number."""
         return self._by_kind.get(kind, [])
 
-    def running(self) -> Iterator[tuple[int, Event, Collection[Called]]]:
-        """Yield each event behind its number, with the calls that run after it."""
+    def running(
+        self,
+    ) -> Iterator[tuple[int, Event, Collection[Called], Collection[Began]]]:
+        """Yield each event behind its number, with the calls and visits that run after it."""
         running: dict[int, Called] = {}
+        served: dict[int, Began] = {}
         for at, event in enumerate(self.events):
             match event:
                 case Called():
@@ -170,9 +173,13 @@ class History:
                     running.pop(event.number, None)
                 case HostLost():
                     running = {n: call for n, call in running.items() if call.host != event.host}
+                case Began():
+                    served[event.number] = event
+                case Answered():
+                    served.pop(event.number, None)
                 case _:
                     pass
-            yield at, event, running.values()
+            yield at, event, running.values(), served.values()
 
     def call_of(self, result: bytes) -> Called | None:
         """Return the call that gave a result."""
