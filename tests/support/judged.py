@@ -12,7 +12,6 @@ from asyncwait.conformance.judging import judge as judge_all
 LOOPS: tuple[LoopName, ...] = ("asyncio", "trio")
 
 each_operator = pytest.mark.parametrize("operator", OPERATORS)
-each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 def judged(run: Run) -> Judged:

@@ -5,13 +5,12 @@ from typing import Any
 
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
-    AsyncWaitOperator,
     Outcome,
     Output,
     ResultHandler,
     StreamTask,
 )
-from asyncwait.spec import Element, Record, WatermarkStatus
+from asyncwait.spec import Element, WatermarkStatus
 from asyncwait.spec.snapshots import Stored
 
 
@@ -57,17 +56,6 @@ class TakesMarkersWithoutEnd(StreamTask):
     def let_read(self) -> None:
         if not self.backlog:
             self.source.proceed()
-
-
-@breaks("CAP-7")
-class RemembersAllItHasCalled(AsyncWaitOperator):
-    """Keeps a list of all records that it ever called."""
-
-    _history: tuple[Record, ...] = ()
-
-    def process_record(self, record: Record) -> None:
-        self._history += (record,)
-        super().process_record(record)
 
 
 @breaks("CAP-1")

@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import AsyncWaitOperator, Entry, Outcome, Output, ResultHandler, StreamTask
+from asyncwait.reference import AsyncWaitOperator, Entry, Output, ResultHandler, StreamTask
 from asyncwait.spec import Element, LatencyMarker, Record
 from asyncwait.spec.snapshots import Stored
 
@@ -39,18 +39,6 @@ class KnowsOneCurrentKey(ResultHandler):
 
     def output_of(self, result: Any) -> Record:
         return Record(result, self.record.timestamp, self.operator.key)
-
-
-@breaks("ELEM-3", behind="TIME-6", why="what it invents are late results, and nothing else")
-class EmitsLateResults(ResultHandler):
-    """Emits the results of a call after a handler or an error has decided its record."""
-
-    def on_outcome(self, outcome: Outcome) -> None:
-        if not self.is_decided:
-            super().on_outcome(outcome)
-            return
-        for result in self.results_of(outcome):
-            self.operator.output.put_ahead(self.output_of(result))
 
 
 @breaks("ELEM-4")

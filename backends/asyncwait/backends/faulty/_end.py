@@ -13,8 +13,6 @@ import anyio.lowlevel
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import (
     AsyncWaitOperator,
-    Attempt,
-    Outcome,
     Output,
     ResultHandler,
     ResultStream,
@@ -144,23 +142,6 @@ class ClosesTheFunctionUnshielded(ResultStream):
     async def close_function(self) -> Exception | None:
         self.guard.shield = False
         return await super().close_function()
-
-
-class _LeavesOpeningToOthers(AsyncWaitOperator):
-    """Does not run `open`: another part runs it."""
-
-    async def open(self) -> None:
-        pass
-
-
-@breaks("END-6", _LeavesOpeningToOthers)
-class OpensWithTheFirstCall(Attempt):
-    """Runs `open` with the first call, and `close` even if no call was made."""
-
-    async def invoke(self) -> Outcome:
-        if self.operator.calls == 0:
-            await AsyncWaitOperator.open(self.operator)
-        return await super().invoke()
 
 
 @breaks("END-7")

@@ -1,7 +1,6 @@
 """KEY: operators that compare keys wrongly, or hold them too long or too short."""
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -48,15 +47,6 @@ class KeepsTheOrderOfAllKeys(KeyOrderedQueue):
     def peek_ready(self) -> Entry | None:
         first = next(iter(self), None)
         return None if first is None or first.outputs is None else first
-
-
-@breaks("KEY-5")
-class FreesKeysALittleLater(AsyncWaitOperator):
-    """Frees a key a millisecond after its record is decided."""
-
-    def free_key(self, handler: ResultHandler) -> None:
-        if self.keys is not None:
-            self.timers.register(self.clock() + 0.001, partial(super().free_key, handler))
 
 
 @breaks("KEY-5")

@@ -1,7 +1,5 @@
 """POLICY: operators that get failure handlers wrong."""
 
-from typing import Any
-
 from asyncwait.backends.faulty._gallery import breaks
 from asyncwait.reference import ResultHandler
 from asyncwait.spec import CallFailed, CallTimedOut, InvalidResult, OperatorError
@@ -100,18 +98,6 @@ class AsksAboutWhatIsDecided(ResultHandler):
         if self.is_decided:
             results_despite(failure.after(self.attempts), self.operator.function.failure)
         super().decide_despite(failure)
-
-
-@breaks("POLICY-5")
-class AsksAboutEachDeadline(ResultHandler):
-    """Calls the failure handler at a deadline although the timeout handler has results."""
-
-    def results_at_deadline(self) -> tuple[Any, ...]:
-        results = super().results_at_deadline()
-        if self.operator.function.failure is not None:
-            late = CallTimedOut(self.record, "no results in time")
-            self.operator.function.failure(self.record.value, late)
-        return results
 
 
 @breaks("POLICY-7")

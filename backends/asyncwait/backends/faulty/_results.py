@@ -18,7 +18,6 @@ from asyncwait.reference import (
     Raised,
     ResultHandler,
     Returned,
-    StreamTask,
     TaskMailbox,
 )
 from asyncwait.spec.mailbox import Loop
@@ -31,17 +30,6 @@ class HasRoomForSoManyResults(ResultHandler):
 
     def decide(self, results: tuple[Any, ...]) -> None:
         super().decide(results[:1024])
-
-
-@breaks("RES-1")
-class EndsWhenAllIsDecided(StreamTask):
-    """Ends when all records are decided, and loses the results that were not taken."""
-
-    def is_drained(self) -> bool:
-        return all(entry.outputs is not None for entry in self.queue)
-
-    def finish(self) -> None:
-        self.output.cut(None if self.end is None else self.end.error)
 
 
 @breaks("RES-2")

@@ -134,16 +134,6 @@ class AnswersOneRequestAtATime(Output):
 
 
 @breaks("SNAP-10")
-class CutsTheChainOfUpstreams(StreamTask):
-    """Stores the snapshot that came in without the upstream snapshot inside it."""
-
-    def process_barrier(self, barrier: Barrier | Snapshot) -> None:
-        if isinstance(barrier, Snapshot):
-            barrier = replace(barrier, upstream=None)
-        super().process_barrier(barrier)
-
-
-@breaks("SNAP-10")
 class KeepsTheLastUpstream(StreamTask):
     """Stores the last incoming snapshot, and attaches it to later plain barriers as well."""
 

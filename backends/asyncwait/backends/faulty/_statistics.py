@@ -153,15 +153,6 @@ class LetsItsMarkFall(OrderedQueue):
 
 
 @breaks("STAT-10")
-class IsAsOldAsItsLastCall(ResultHandler):
-    """Restarts the age of a record with each attempt."""
-
-    def on_begun(self) -> None:
-        super().on_begun()
-        self.operator.queue.called[self.entry] = self.operator.clock()
-
-
-@breaks("STAT-10")
 class TellsTheAgeOfTheNewest(OrderedQueue):
     """Reports the age of the newest record as the oldest."""
 

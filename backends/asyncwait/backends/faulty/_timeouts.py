@@ -172,15 +172,6 @@ class PilesUpAbandonedCalls(CancelledCalls):
             super().on_overdue(watch)
 
 
-@breaks("TIME-9")
-class BoundsAbandonedBatchesByRoom(StreamTask):
-    """Bounds abandoned batches by the capacity for records, not for batches."""
-
-    def restore(self) -> None:
-        self.operator.cancelled.most = self.config.capacity
-        super().restore()
-
-
 @breaks("TIME-10")
 class TimesFinishedRecordsOut(ResultHandler):
     """Stops the timer when the consumer takes the result: a slow reader causes timeouts."""

@@ -207,13 +207,13 @@ def lost_failure(
     return None
 
 
-def failures_asked(leg: LegHistory) -> Mapping[Item, FailureAsked]:
-    """Return the first request to the failure handler about each record."""
-    found: dict[Item, FailureAsked] = {}
+def failures_asked(leg: LegHistory) -> Mapping[Item, Sequence[FailureAsked]]:
+    """Return the requests to the failure handler about each record."""
+    found: dict[Item, list[FailureAsked]] = defaultdict(list)
     for _, event in leg.seen(FailureAsked):
         number = leg.numbers.of(event, identity(event.value))
         if number is not None and number < len(leg.records):
-            found.setdefault(leg.records[number], event)
+            found[leg.records[number]].append(event)
     return found
 
 

@@ -59,9 +59,6 @@ def trying_says_whether_it_ran_one(history: MailboxHistory) -> Iterator[Finding]
             yield (f"{tried} gave {value}, and ran nothing", tried.end) if wrong else None
 
 
-_TAKING = ("try_take_from_batch", *sorted(TAKES))
-
-
 @check("MBX-33")
 def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Finding]:
     """A mailbox that is quiesced or closed refuses mails."""
@@ -72,24 +69,28 @@ def what_is_not_open_takes_nothing_in(history: MailboxHistory) -> Iterator[Findi
             yield (f"{sent}: {came}; the mailbox is {min(states)}", sent.end) if wrong else None
 
 
+def _takings(history: MailboxHistory, state: str) -> Iterator[Execution]:
+    for taking in history.of("try_take_from_batch", *sorted(TAKES)):
+        if taking.by == OWNER and history.states(taking) == {state}:
+            yield taking
+
+
 @check("MBX-34")
 def what_is_quiesced_still_gives(history: MailboxHistory) -> Iterator[Finding]:
     """Quiescing lets takers take the mails inside."""
-    for taking in history.of(*_TAKING):
-        if taking.by == OWNER and history.states(taking) == {"quiesced"}:
-            error = taking.seen.error
-            wrong = error in {"closed", "refused"}
-            yield (f"{taking} raised {error!r}; it is only quiesced", taking.end) if wrong else None
+    for taking in _takings(history, "quiesced"):
+        error = taking.seen.error
+        wrong = error in {"closed", "refused"}
+        yield (f"{taking} raised {error!r}; it is only quiesced", taking.end) if wrong else None
 
 
 @check("MBX-35")
 def what_is_closed_gives_nothing(history: MailboxHistory) -> Iterator[Finding]:
     """A closed mailbox refuses every taker."""
-    for taking in history.of(*_TAKING):
-        if taking.by == OWNER and history.states(taking) == {"closed"}:
-            wrong = taking.seen.error != "closed"
-            came = taking.seen.error or "nothing"
-            yield (f"{taking} raised {came}; it is closed", taking.end) if wrong else None
+    for taking in _takings(history, "closed"):
+        wrong = taking.seen.error != "closed"
+        came = taking.seen.error or "nothing"
+        yield (f"{taking} raised {came}; it is closed", taking.end) if wrong else None
 
 
 def _all_given(history: MailboxHistory, giving: Execution) -> Finding:

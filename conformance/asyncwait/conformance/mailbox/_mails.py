@@ -1,6 +1,6 @@
 """Checks of mails: lost, doubled, out of order, or wrongly seen; batches, urgent, deferrable."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
@@ -83,11 +83,13 @@ def first_sent_first_taken(history: MailboxHistory) -> Iterator[Finding]:
     """Mails of one kind come out in the order in which they were sent."""
 
     def are_alike(first: Letter, second: Letter, _: Run) -> bool:
-        alike = first.post.priority == second.post.priority
-        special = any(each.urgent or each.deferrable for each in (first.post, second.post))
-        return alike and not special
+        return first.post.priority == second.post.priority and _are_plain(first, second)
 
     return in_turn(history, are_alike, "which was sent before")
+
+
+def _are_plain(*letters: Letter) -> bool:
+    return not any(each.post.urgent or each.post.deferrable for each in letters)
 
 
 @check("MBX-5")
@@ -95,8 +97,7 @@ def priority_is_no_order(history: MailboxHistory) -> Iterator[Finding]:
     """A higher priority does not overtake."""
 
     def differ(first: Letter, second: Letter, _: Run) -> bool:
-        special = any(each.urgent or each.deferrable for each in (first.post, second.post))
-        return first.post.priority < second.post.priority and not special
+        return first.post.priority < second.post.priority and _are_plain(first, second)
 
     return in_turn(history, differ, "which was sent before, with a lower priority")
 
@@ -108,19 +109,12 @@ def unseen(
     for taking in history.executions:
         if taking.does not in TAKES:
             continue
-        hidden = [
-            letter
-            for letter in history.letters.values()
-            if letter.sent.is_before(taking.end)
-            and letter.gone > taking.begin
-            and not sees(taking, letter)
-            and concerns(taking, letter)
-        ]
         ran = {run.mail: run.at for run in history.runs_amid(taking)}
-        for letter in hidden:
-            wrong = letter.name in ran
-            text = f"{taking} ran {letter.name} (priority {letter.post.priority})"
-            yield (text, ran[letter.name]) if wrong else None
+        for letter in history.letters.values():
+            is_there = letter.sent.is_before(taking.end) and letter.gone > taking.begin
+            if is_there and not sees(taking, letter) and concerns(taking, letter):
+                text = f"{taking} ran {letter.name} (priority {letter.post.priority})"
+                yield (text, ran[letter.name]) if letter.name in ran else None
 
 
 @check("MBX-6")
@@ -129,22 +123,29 @@ def below_is_unseen(history: MailboxHistory) -> Iterator[Finding]:
     return unseen(history, lambda _, letter: not letter.post.urgent and not letter.post.deferrable)
 
 
-def gave_nothing(history: MailboxHistory, taking: Execution) -> bool:
-    """Whether a step that could take has taken nothing."""
-    ran = history.runs_amid(taking)
-    return taking.is_well and not ran and not taking.seen.mails and taking.seen.value is not True
+def taken(
+    history: MailboxHistory,
+    verbs: Sequence[str],
+    concerns: Callable[[Execution, Letter], bool],
+    text: str,
+) -> Iterator[Finding]:
+    """Yield a finding for each such step of the owner, by whether it took one of its mails."""
+    for taking in history.of(*verbs):
+        if taking.by != OWNER or taking.seen.error:
+            continue
+        for letter in history.inside(taking.begin):
+            if concerns(taking, letter):
+                took = history.runs_amid(taking) or taking.seen.mails or taking.seen.value is True
+                said = text.format(taking=taking, mail=letter.name)
+                yield None if took else (said, taking.end)
+                break
 
 
 @check("MBX-7")
 def what_is_seen_is_taken(history: MailboxHistory) -> Iterator[Finding]:
     """A taker gets the first mail that it sees, past all mails that it does not see."""
-    for taking in history.of("try_take", "try_run_one"):
-        if taking.by != OWNER or taking.seen.error:
-            continue
-        seen = [each for each in history.inside(taking.begin) if sees(taking, each)]
-        if seen:
-            wrong = gave_nothing(history, taking)
-            yield (f"{taking} took nothing; {seen[0].name} waited", taking.end) if wrong else None
+    text = "{taking} took nothing; {mail} waited"
+    return taken(history, ("try_take", "try_run_one"), sees, text)
 
 
 @check("MBX-8")
@@ -239,13 +240,12 @@ def it_comes_to_rest(history: MailboxHistory) -> Iterator[Finding]:
 @check("MBX-15")
 def a_batch_holds_all(history: MailboxHistory) -> Iterator[Finding]:
     """A mail that waited when the batch was made is taken from the batch."""
-    for taking in history.of("try_take_from_batch"):
-        inside = [
-            each for each in history.inside(taking.begin) if history.batched(each, taking.begin)
-        ]
-        if inside and taking.is_well:
-            text = f"{taking} took nothing; {inside[0].name} is in the batch"
-            yield (text, taking.end) if gave_nothing(history, taking) else None
+
+    def is_in_batch(taking: Execution, letter: Letter) -> bool:
+        return history.batched(letter, taking.begin)
+
+    text = "{taking} took nothing; {mail} is in the batch"
+    return taken(history, ["try_take_from_batch"], is_in_batch, text)
 
 
 @check("MBX-16")
@@ -272,37 +272,37 @@ def the_batch_comes_first(history: MailboxHistory) -> Iterator[Finding]:
     return in_turn(history, is_in_batch, "which was in the batch")
 
 
-def _ahead(history: MailboxHistory) -> Iterator[tuple[Letter, Letter, Run]]:
+def _ahead(
+    history: MailboxHistory, concerns: Callable[[Letter, Letter, Run], bool], how: str
+) -> Iterator[Finding]:
+    """Yield a finding for each urgent mail and each other mail that could overtake it."""
     for run in history.runs:
         plain = history.letter_of(run)
         if plain is None or plain.post.urgent or run.amid is None:
             continue
         for urgent in history.accepted:
-            if urgent.post.urgent and sees(run.amid, urgent):
-                yield urgent, plain, run
+            if not (urgent.post.urgent and sees(run.amid, urgent) and concerns(plain, urgent, run)):
+                continue
+            if urgent.is_inside(run.looked) and urgent.is_inside(run.at):
+                yield f"{plain.name} was {how}; {urgent.name} waited, which is urgent", run.at
+            elif plain.is_accepted and plain.sent.end < urgent.gone < run.at:
+                yield None
 
 
 @check("MBX-19")
 def urgent_mails_go_ahead(history: MailboxHistory) -> Iterator[Finding]:
     """An urgent mail is taken before all mails that are not urgent."""
-    for urgent, plain, run in _ahead(history):
-        if urgent.is_inside(run.looked) and urgent.is_inside(run.at):
-            yield f"{plain.name} was run; {urgent.name} waited, which is urgent", run.at
-        elif plain.is_accepted and plain.sent.end < urgent.gone < run.at:
-            yield None
+    return _ahead(history, lambda *_: True, "run")
 
 
 @check("MBX-20")
 def urgent_mails_go_ahead_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
     """An urgent mail does not wait for the rest of the batch."""
-    for urgent, plain, run in _ahead(history):
-        if not history.batched(plain, urgent.sent.begin) and not _is_amid_loop(plain, urgent, run):
-            continue
-        if urgent.is_inside(run.looked) and urgent.is_inside(run.at):
-            text = f"{plain.name} was taken from the batch; {urgent.name} waited, which is urgent"
-            yield text, run.at
-        elif urgent.gone < run.at:
-            yield None
+
+    def is_in_batch(plain: Letter, urgent: Letter, run: Run) -> bool:
+        return history.batched(plain, urgent.sent.begin) or _is_amid_loop(plain, urgent, run)
+
+    return _ahead(history, is_in_batch, "taken from the batch")
 
 
 def _is_amid_loop(plain: Letter, urgent: Letter, run: Run) -> bool:
@@ -331,16 +331,18 @@ def urgency_opens_no_eyes(history: MailboxHistory) -> Iterator[Finding]:
 @check("MBX-23")
 def an_urgent_mail_keeps_none_out_of_the_batch(history: MailboxHistory) -> Iterator[Finding]:
     """A batch that is made while an urgent mail waits holds all the other mails, too."""
-    for made in history.of("create_batch"):
-        inside = history.inside(made.begin)
-        if not made.is_well or not any(each.post.urgent for each in inside):
-            continue
-        plain = [each for each in inside if not each.post.urgent]
-        for taking in history.of("try_take_from_batch"):
-            left = [each for each in plain if each.is_inside(taking.begin)]
-            if taking.begin > made.end and left and taking.is_well:
-                text = f"{taking} took nothing; {left[0].name} waited behind an urgent mail"
-                yield (text, taking.end) if gave_nothing(history, taking) else None
+
+    def was_behind(taking: Execution, letter: Letter) -> bool:
+        return not letter.post.urgent and any(
+            letter.is_inside(made.begin)
+            and made.end < taking.begin
+            and any(each.post.urgent for each in history.inside(made.begin))
+            for made in history.of("create_batch")
+            if made.is_well
+        )
+
+    text = "{taking} took nothing; {mail} waited behind an urgent mail"
+    return taken(history, ["try_take_from_batch"], was_behind, text)
 
 
 @check("MBX-24")
@@ -352,14 +354,11 @@ def the_deferrable_is_for_the_main_loop(history: MailboxHistory) -> Iterator[Fin
 @check("MBX-26")
 def who_finishes_sees_the_deferred(history: MailboxHistory) -> Iterator[Finding]:
     """An operator that finishes, with deferred mails, leaves none of its own mails behind."""
-    for taking in history.of("try_run_one"):
-        if not _finishes(taking) or taking.by != OWNER or taking.seen.error:
-            continue
-        inside = history.inside(taking.begin)
-        deferred = [each for each in inside if each.post.deferrable and sees(taking, each)]
-        if deferred:
-            wrong = gave_nothing(history, taking)
-            yield (f"{taking} left {deferred[0].name} behind", taking.end) if wrong else None
+
+    def is_deferred(taking: Execution, letter: Letter) -> bool:
+        return _finishes(taking) and letter.post.deferrable and sees(taking, letter)
+
+    return taken(history, ["try_run_one"], is_deferred, "{taking} left {mail} behind")
 
 
 def _finishes(taking: Execution) -> bool:

@@ -312,7 +312,7 @@ def an_owed_answer_is_an_invalid_result(leg: LegHistory) -> Iterator[Finding]:
     handled = leg.once(failures_asked)
     for item in items:
         if item.failure == "InvalidResult" and item in handled:
-            event = handled[item]
+            event = handled[item][0]
             if event.error != "InvalidResult":
                 yield f"expected InvalidResult for {item}, its handler got {event.error}", event.at
             else:

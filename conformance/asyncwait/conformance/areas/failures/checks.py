@@ -286,7 +286,7 @@ def _for_the_program(leg: LegHistory, item: Item) -> set[str]:
         return set()
     handlers = [
         leg.scenario.handler(item.last.value) if item.asked_at != NEVER else None,
-        leg.scenario.failure_handler(item.last.value) if item in failures_asked(leg) else None,
+        leg.scenario.failure_handler(item.last.value) if item in leg.once(failures_asked) else None,
     ]
     errors = {handler.error for handler in handlers if handler is not None}
     is_late = item.timed_out or item.last.ended_at > item.last.limit

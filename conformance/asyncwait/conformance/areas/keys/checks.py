@@ -46,9 +46,8 @@ def a_finished_record_waits_for_no_other_key(leg: LegHistory) -> Iterator[Findin
 def a_decided_record_frees_its_key(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, an admitted record is called as soon as its key is free."""
     behind = {item: before for before, item in leg.pairs_of_keys}
-    for rest in leg.rests:
-        item = _uncalled(leg, rest)
-        if item is not None and item in behind:
+    for rest, item in _uncalled(leg):
+        if item in behind:
             yield f"{item} is not called, though {behind[item]} is decided", rest.at
     yield from holds(
         item.call is not None and item.at < before.decided_at <= item.call.at
@@ -61,9 +60,8 @@ def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, records with free keys are called, even if other keys are busy."""
     if not leg.key_ordered:
         return
-    for rest in leg.rests:
-        item = _uncalled(leg, rest)
-        if item is not None and item not in leg.behind_of_key and rest.undecided:
+    for rest, item in _uncalled(leg):
+        if item not in leg.behind_of_key and rest.undecided:
             yield f"{item} is not called, only other keys are busy", rest.at
     latest = accumulate((_start(item) for item in leg.records), max, initial=-1.0)
     yield from holds(
@@ -77,9 +75,8 @@ def a_fence_holds_back_results_not_calls(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, records behind a fence are called as if no fence existed."""
     if not leg.key_ordered:
         return
-    for rest in leg.rests:
-        item = _uncalled(leg, rest)
-        if item is not None and (fence := _fence_before(leg, item, rest.seq)) is not None:
+    for rest, item in _uncalled(leg):
+        if (fence := _fence_before(leg, item, rest.seq)) is not None:
             yield f"{item} is not called, only {fence} is before it", rest.at
     yield from holds(
         item.call is not None and _fence_before(leg, item, item.call.seq) is not None
@@ -110,10 +107,6 @@ def records_that_wait_for_their_keys_take_room(leg: LegHistory) -> Iterator[Find
             yield f"{inside} records are inside, capacity {leg.capacity}", rest.at
         if rest.first_uncalled is None:
             yield None
-
-
-_UNNOTICED = 64
-"""Number of keys that may be left over, as for CAP-7."""
 
 
 def _one_after_the_other(before: Item, item: Item) -> Iterator[Finding]:
@@ -148,10 +141,11 @@ def _start(item: Item) -> float:
     return NEVER if item.call is None else item.call.seq
 
 
-def _uncalled(leg: LegHistory, rest: Rest) -> Item | None:
-    """Return a record that could be called while the consumer waits, and is not."""
-    is_judged = leg.key_ordered and rest.waiting and rest.has_room and not rest.failed
-    return rest.first_uncalled if is_judged else None
+def _uncalled(leg: LegHistory) -> Iterator[tuple[Rest, Item]]:
+    """Yield the first record that could be called while the consumer waits, and is not."""
+    for rest in leg.rests if leg.key_ordered else ():
+        if rest.waiting and rest.has_room and not rest.failed and rest.first_uncalled is not None:
+            yield rest, rest.first_uncalled
 
 
 def _fence_before(leg: LegHistory, item: Item, seq: int) -> Item | None:

@@ -1,8 +1,6 @@
 """POLICY: the requests to the failure handler, and the use of its results."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator
 
 from asyncwait.conformance.judging import (
     NEVER,
@@ -11,35 +9,24 @@ from asyncwait.conformance.judging import (
     LegHistory,
     causes_of,
     either,
+    failures_asked,
     first_failures,
     leg_check,
 )
 from asyncwait.spec import Record
-from asyncwait.spec.scenario import FailureAsked, HandlerAsked, identity
 from asyncwait.spec.texts import counted
-
-_Request: TypeAlias = tuple[int, FailureAsked]
-
-
-def _requests(leg: LegHistory) -> Mapping[Item, Sequence[_Request]]:
-    requests: dict[Item, list[_Request]] = defaultdict(list)
-    for seq, event in leg.seen(FailureAsked):
-        number = leg.numbers.of(event, identity(event.value))
-        if number is not None and number < len(leg.records):
-            requests[leg.records[number]].append((seq, event))
-    return requests
 
 
 @leg_check("POLICY-1")
 def the_failure_handler_is_asked_once(leg: LegHistory) -> Iterator[Finding]:
     """The operator asks the handler once about each record that failed while the stream went on."""
-    requests = _requests(leg)
+    requests = leg.once(failures_asked)
     for item in leg.records:
         asked = requests.get(item, ())
         if item.failure and not asked and _must_have_asked(leg, item):
             yield f"{item} failed with {item.failure}, the handler was not asked", leg.end_at
         elif item.failure and len(asked) > 1:
-            yield f"the failure handler was asked about {item} again", asked[1][1].at
+            yield f"the failure handler was asked about {item} again", asked[1].at
         elif item.failure and asked:
             yield None
 
@@ -113,14 +100,13 @@ def a_handler_that_raises_fails_the_operator(leg: LegHistory) -> Iterator[Findin
 @leg_check("POLICY-5")
 def it_is_asked_about_nothing_else(leg: LegHistory) -> Iterator[Finding]:
     """Each request is about a record that had failed by then."""
-    requests = _requests(leg)
+    requests = leg.once(failures_asked)
     for item in leg.records if leg.scenario.failures_handled else ():
-        asked = requests.get(item, ())
         if item.failure or _is_repeated(leg, item) or _is_due(leg, item):
             continue
-        if asked:
+        if item in requests:
             text = f"the failure handler was asked about {item}, which had not failed"
-            yield text, asked[0][1].at
+            yield text, requests[item][0].at
         elif item.decided_at != NEVER:
             yield None
 
@@ -143,10 +129,10 @@ def _is_due(leg: LegHistory, item: Item) -> bool:
 @leg_check("POLICY-7")
 def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
     """The error has the class, the cause and the attempts of the failure."""
-    for item, asked in _requests(leg).items():
+    for item, asked in leg.once(failures_asked).items():
         if not item.failure:
             continue
-        event, causes = asked[0][1], causes_of(item, item.failure, item.failure_cause)
+        event, causes = asked[0], causes_of(item, item.failure, item.failure_cause)
         attempts = {max(1, len(item.attempts)), len(item.attempts) + item.timed_out}
         if event.error != item.failure:
             yield f"{item} failed with {item.failure}, the handler got {event.error}", event.at
@@ -158,9 +144,3 @@ def it_is_given_the_error(leg: LegHistory) -> Iterator[Finding]:
             yield f"{item} had {had}, the handler was told {event.attempts}", event.at
         else:
             yield None
-
-
-def _asked_at_deadlines(leg: LegHistory) -> Iterator[tuple[int, int | None]]:
-    """Yield the number of each request to the timeout handler, and the number of its record."""
-    for seq, event in leg.seen(HandlerAsked):
-        yield seq, leg.numbers.of(event, identity(event.value))
