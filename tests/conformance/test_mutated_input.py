@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from mutations import mutated
 from reports import report, verdict
-from whole_run import BATCHED, CACHED, FULL, LIMITED
+from whole_run import VARIED
 
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.generation import generate
@@ -114,7 +114,7 @@ PLAYED: list[Scenario] = [
 ]
 KINDS: dict[str, tuple[Callable[[], list[bytes]], Read]] = {
     "scenarios": (
-        lambda: [scenarios_to_json((each,)) for each in (FULL, BATCHED, CACHED, LIMITED, *PLAYED)],
+        lambda: [scenarios_to_json((each,)) for each in (*VARIED, *PLAYED)],
         scenarios_from_json,
     ),
     "requests": (

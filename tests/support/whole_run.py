@@ -1,119 +1,63 @@
-"""A scenario and a trace in which every field is set and every kind of event stands."""
+"""Scenarios that together use every field, and a trace in which every kind of event stands."""
 
-from asyncwait.spec import Barrier, LatencyMarker, Record, Snapshot, Watermark, WatermarkStatus
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from asyncwait.conformance.areas import EXAMPLES
+from asyncwait.spec import Record, Snapshot
 from asyncwait.spec.scenario import (
     Blocked,
     CallCancelled,
     CallEnded,
     CallStarted,
     Closed,
-    Crash,
     Ending,
     FailureAsked,
     FiguresRead,
-    Handler,
     HandlerAsked,
     HookRun,
     Leg,
     Misuse,
-    Plan,
-    PlannedBatch,
-    PlannedCache,
-    PlannedLimit,
-    PlannedRetry,
     Scenario,
     SinkGaveUp,
     SinkLeft,
-    SinkStep,
     SinkTook,
     SinkWaits,
     SnapshotAsked,
-    SnapshotRequest,
     SourceAsked,
     SourceClosed,
     SourceEnded,
-    Step,
     Taken,
-    Timed,
     Trace,
 )
 
-FULL = Scenario(
-    "unordered",
-    2,
-    40,
-    PlannedRetry(2, 10, 3, 20, 50, 15, "some", "pair"),
-    inputs=(
-        Timed(0, Record("a", 1, "k"), blocks=5),
-        Timed(0, Watermark(1)),
-        Timed(10, WatermarkStatus(True)),
-        Timed(10, LatencyMarker(3, "probe")),
-        Timed(20, Barrier(1)),
-        Timed(20, Snapshot(2, (Record("b"),))),
-    ),
-    plans=(
-        Plan("a", (Step("raise", 20, error="ValueError"), Step(results=("x", 1))), Handler()),
-        Plan(["b"], (Step("never", swallow=True, clean_up=20),)),
-        Plan(
-            "c",
-            (Step("raise", blocks=5, throws=True),),
-            Handler("raise", ("x",), "ValueError", 5),
-            Handler("misreturn", error="text"),
-        ),
-        Plan("d", (Step(thread=True, supplied=True, twice=True, again=5),)),
-        Plan("e", (Step("raise", error="RetryAfter", retry_after=5),)),
-    ),
-    handled=True,
-    failures_handled=True,
-    max_held=3,
-    copies=True,
-    form="callback",
-    function="partial",
-    hooks="coroutine",
-    hook_takes=5,
-    hook_error="close",
-    cancel="scope",
-    source="generator",
-    source_ends_at=60,
-    source_error="own",
-    close_takes=5,
-    close_error=True,
-    sink=(SinkStep("read", 1), SinkStep("give_up", 40), SinkStep("leave")),
-    cancel_at=80,
-    requests=(SnapshotRequest(30, 9),),
-    figures_at=(40,),
-    crashes=(Crash(50, 1, "ordered"),),
-    restore=Snapshot(0, (Record("a"), Watermark(0)), 3, Snapshot(0)),
-    tracked=True,
-    contexts=True,
-    unshielded=True,
-    name="everything",
-)
 
-BATCHED = Scenario(
-    retry=PlannedRetry(),
-    inputs=(Timed(0, Record("a")),),
-    plans=(Plan("a", (Step("raise", whole=True),)),),
-    batch=PlannedBatch(3, 5, 4, True, "mapping"),
-)
-"""What can't stand in the same scenario: calls in callback form are not batched."""
+def fields_set(item: Any) -> Iterator[str]:
+    if isinstance(item, msgspec.Struct):
+        for field in msgspec.structs.fields(item):
+            value = getattr(item, field.name)
+            if field.required or value != field.default:
+                yield f"{type(item).__name__}.{field.name}"
+            yield from fields_set(value)
+    elif isinstance(item, tuple):
+        for part in item:
+            yield from fields_set(part)
 
-CACHED = Scenario(
-    inputs=(Timed(0, Record("a")), Timed(0, Record("b"))),
-    cache=PlannedCache(3, 90, 50, 30, 60),
-)
-"""Nor are they cached, and neither are batches."""
 
-LIMITED = Scenario(
-    inputs=(Timed(0, Record("a")),),
-    plans=(Plan("a", (Step(used=3),), cost=2, group="g"),),
-    limits=(
-        PlannedLimit("window", 4, 90, costs=True, latency=5, by=True, burst=2, max_wait=80),
-        PlannedLimit("budget", told=True, then="stop"),
-        PlannedLimit("breaker", rest=70),
-    ),
-)
-"""Nor do cached results have limits, and batches none for each key."""
+def _varied() -> Iterator[Scenario]:
+    scenarios = [msgspec.structs.replace(each.scenario, name=each.name) for each in EXAMPLES]
+    fields = [(each, {*fields_set(each)}) for each in scenarios]
+    left = set[str]().union(*(used for _, used in fields))
+    while left:
+        scenario, used = max(fields, key=lambda each: len(each[1] & left))
+        left -= used
+        yield scenario
+
+
+VARIED = tuple(_varied())
+"""Few examples, in which each field of a scenario is set."""
 
 WHOLE = Trace(
     (
@@ -149,7 +93,7 @@ WHOLE = Trace(
                 SourceClosed(20),
                 SinkWaits(20),
                 SinkGaveUp(20),
-                SinkTook(20.5, Snapshot(1, (Record("a"),))),
+                SinkTook(20.5, Snapshot(1, (Record("a"),), 3)),
                 SinkLeft(20.5, raising=True),
                 Closed(20.5),
             ),
