@@ -51,7 +51,9 @@ def test_in_an_example_each_output_stands_in_a_lane_once() -> None:
             marks = [m for lane in chart.lanes for m in lane.marks if m.kind == "emitted"]
             took = [event for event in leg.events if type(event).__name__ == "SinkTook"]
             columns = [mark.column for mark in marks]
-            assert (len(marks), len(set(columns))) == (len(took), len(took)), example.name
+            is_whole = not (chart.hidden or any(column.skipped for column in chart.columns))
+            assert len(marks) == len(set(columns)) <= len(took), example.name
+            assert len(marks) == len(took) or not is_whole, example.name
 
 
 def test_a_picture_of_a_long_run_is_of_bounded_size() -> None:

@@ -8,13 +8,12 @@ A long timeline shows its start, the cause of the violation, and its end. A scen
 elements that can't be shrunk would bury everything else.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from asyncwait.conformance.judging import Call
 
@@ -156,70 +155,28 @@ class Chart(Struct, frozen=True):
 FIRST, AFTER, LAST = 3, 4, 2
 """Columns shown: from the beginning, behind the violation, and from the end."""
 
-
-def cropped(chart: Chart, columns: int, lanes: int) -> Chart:
-    """Return a chart with at most `columns` columns, and `lanes` lanes beside its tracks."""
-    shown = _shown(chart, max(columns, FIRST + AFTER + LAST + 2))
-    if len(shown) < len(chart.columns):
-        chart = _with_columns(chart, shown)
-    return _with_lanes(chart, lanes)
+MOST_COLUMNS, MOST_LANES = 60, 30
+"""Columns shown, and lanes beside the tracks; the others are counted."""
 
 
-def _shown(chart: Chart, most: int) -> Sequence[int]:
-    count = len(chart.columns)
-    if count <= most:
+def shown_columns(count: int, focus: int) -> Sequence[int]:
+    """Return the columns that are shown; `focus` is the last column of the violating instant."""
+    if count <= MOST_COLUMNS:
         return range(count)
-    focus = _focus(chart)
-    until = min(count, max(focus + AFTER + 1, most - LAST))
-    since = max(0, until - (most - FIRST - LAST))
+    until = min(count, max(focus + AFTER + 1, MOST_COLUMNS - LAST))
+    since = max(0, until - (MOST_COLUMNS - FIRST - LAST))
     return sorted({*range(FIRST), *range(since, until), *range(count - LAST, count)})
 
 
-def _focus(chart: Chart) -> int:
-    """Return the last column of the violating instant; the first column without a violation."""
-    return max((n for n, column in enumerate(chart.columns) if column.offends), default=0)
-
-
-def _with_columns(chart: Chart, shown: Sequence[int]) -> Chart:
-    places = {number: place for place, number in enumerate(shown)}
-    columns = tuple(
-        replace(chart.columns[number], skipped=number - before - 1)
-        for before, number in zip([-1, *shown], shown, strict=False)
-    )
-    lanes = tuple(
-        replace(lane, spans=_spans(lane, shown), marks=_kept(lane.marks, places))
-        for lane in chart.lanes
-    )
-    return replace(chart, columns=columns, lanes=lanes)
-
-
-def _kept(found: Sequence[Mark[int]], places: dict[int, int]) -> tuple[Mark[int], ...]:
-    return tuple(
-        replace(each, column=places[each.column]) for each in found if each.column in places
-    )
-
-
-def _spans(lane: Lane, shown: Sequence[int]) -> tuple[Span[int], ...]:
-    found = (
-        replace(
-            span, since=bisect_left(shown, span.since), until=bisect_right(shown, span.until) - 1
-        )
-        for span in lane.spans
-    )
-    return tuple(span for span in found if span.since <= span.until)
-
-
-def _with_lanes(chart: Chart, most: int) -> Chart:
-    """Leave out empty lanes, and the lanes farthest from the violation."""
-    others = [n for n, lane in enumerate(chart.lanes) if lane.kind != "track"]
-    if len(others) <= most:
-        return chart
-    focus = _focus(chart)
-    seen = [n for n in others if chart.lanes[n].spans or chart.lanes[n].marks]
-    nearest = sorted(seen, key=lambda n: (_distance(chart.lanes[n], focus), -n))[:most]
-    tracks = [n for n, lane in enumerate(chart.lanes) if lane.kind == "track"]
-    kept = tuple(chart.lanes[number] for number in sorted([*nearest, *tracks]))
-    return replace(chart, lanes=kept, hidden=len(chart.lanes) - len(kept))
+def nearest_lanes(lanes: Sequence[Lane], focus: int) -> Sequence[Lane]:
+    """Leave out empty lanes, and the lanes farthest from the violation, if there are many."""
+    others = [n for n, lane in enumerate(lanes) if lane.kind != "track"]
+    if len(others) <= MOST_LANES:
+        return lanes
+    seen = [n for n in others if lanes[n].spans or lanes[n].marks]
+    far = sorted(seen, key=lambda n: (_distance(lanes[n], focus), -n))[MOST_LANES:]
+    left_out = {*others} - {*seen} | {*far}
+    return [lane for n, lane in enumerate(lanes) if n not in left_out]
 
 
 def _distance(lane: Lane, focus: int) -> int:

@@ -3,7 +3,7 @@
 A record waits, its calls run, it is held, and it comes out.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from asyncwait.conformance.judging import NEVER, Call, Item, LegHistory, Output
 from asyncwait.conformance.timeline._chart import DraftLane, Point
@@ -36,17 +36,17 @@ class Leg:
     def __init__(self, history: LegHistory) -> None:
         self.history = history
         self._cancelled = {event.call: (seq, event) for seq, event in history.seen(CallCancelled)}
-        self._handlers = {seq for seq, _ in history.seen(HandlerAsked)}
+        self.handlers = {seq for seq, _ in history.seen(HandlerAsked)}
         self.outputs: dict[int, list[Output]] = {}
         for output in history.outputs:
             if output.item is not None:
                 self.outputs.setdefault(output.item.pos, []).append(output)
-        self._despite = self._failures_asked()
-
-    def _failures_asked(self) -> Mapping[int, tuple[int, FailureAsked]]:
-        records = self.history.records
-        asked = self.history.despite.items()
-        return {records[number].pos: found for number, found in asked if number < len(records)}
+        records = history.records
+        self.failures_asked: Mapping[int, tuple[int, FailureAsked]] = {
+            records[number].pos: found
+            for number, found in history.despite.items()
+            if number < len(records)
+        }
 
     def event(self, seq: int, row: int) -> Point:
         """Return the place of an event."""
@@ -56,14 +56,6 @@ class Leg:
         """Return the place at which a cancellation reaches a call."""
         found = self._cancelled.get(call.number)
         return None if found is None else Point(found[0], found[1].at, row)
-
-    def failure_asked(self, item: Item) -> tuple[int, FailureAsked] | None:
-        """Return the request to the failure handler about a record."""
-        return self._despite.get(item.pos)
-
-    def is_asked(self, item: Item) -> bool:
-        """Whether the timeout handler decides a record."""
-        return item.decided_seq in self._handlers
 
     def decided(self, item: Item, row: int) -> Point | None:
         """Return the place of a record's decision; a deadline is before its instant's events."""
@@ -94,7 +86,9 @@ def record_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     if decided is not None:
         _decision(leg, lane, item, decided)
     _handlers(leg, lane, item)
-    _outputs(lane, leg.outputs.get(item.pos, ()))
+    for output in leg.outputs.get(item.pos, ()):
+        torn = f", {output.trouble}" if output.trouble else ""
+        lane.mark("emitted", _out(output, lane.row), f"{show(output.element)} comes out{torn}")
     return lane
 
 
@@ -165,20 +159,13 @@ def _decision(leg: Leg, lane: DraftLane, item: Item, decided: Point) -> None:
 
 
 def _handlers(leg: Leg, lane: DraftLane, item: Item) -> None:
-    if leg.is_asked(item):
+    if item.decided_seq in leg.handlers:
         asked = leg.event(item.decided_seq, lane.row)
         lane.mark("handler", asked, "its deadline: the timeout handler is asked")
-    found = leg.failure_asked(item)
-    if found is not None:
-        seq, event = found
+    if item.pos in leg.failures_asked:
+        seq, event = leg.failures_asked[item.pos]
         text = f"the failure handler is asked about {event.error}"
         lane.mark("handler", leg.event(seq, lane.row), text)
-
-
-def _outputs(lane: DraftLane, outputs: Sequence[Output]) -> None:
-    for output in outputs:
-        torn = f", {output.trouble}" if output.trouble else ""
-        lane.mark("emitted", _out(output, lane.row), f"{show(output.element)} comes out{torn}")
 
 
 def _out(output: Output, row: int) -> Point:
@@ -188,12 +175,7 @@ def _out(output: Output, row: int) -> Point:
 def signal_lane(leg: Leg, item: Item, row: int) -> DraftLane:
     """Return the lane of a watermark, status, marker or barrier: from its input to its output."""
     lane = DraftLane("signal", show(item.element), row)
-    began = Point(item.seq, item.at, row)
-    if item.index is None:
-        began = Point(-1, 0, row)
-        lane.mark("restored", began, f"{lane.label} restored from the snapshot")
-    else:
-        lane.mark("taken", began, f"{lane.label} taken from the source")
+    began = _begin(leg, lane, item)
     answers = [each.output for each in leg.history.snapshots if each.barrier is item]
     _pass(lane, began, leg.outputs.get(item.pos) or answers)
     return lane

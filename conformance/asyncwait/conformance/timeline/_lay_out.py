@@ -1,5 +1,6 @@
 """Conversion of a run to its timeline."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
@@ -12,6 +13,8 @@ from asyncwait.conformance.timeline._chart import (
     Lane,
     Mark,
     Span,
+    nearest_lanes,
+    shown_columns,
 )
 from asyncwait.conformance.timeline._lanes import (
     Leg,
@@ -48,23 +51,28 @@ def lay_out(
 
 
 def _chart(history: LegHistory, name: str, violation: Violation | None) -> Chart:
-    lanes = _lanes(Leg(history))
-    moments = [history.end_at] if violation is None else [history.end_at, violation.at]
-    columns = Columns((point for lane in lanes for point in lane.points), moments)
+    drafts = _lanes(Leg(history))
     wrong_at = None if violation is None else violation.at
-    placed = tuple(_placed(lane, columns) for lane in lanes)
+    moments = [history.end_at] if wrong_at is None else [history.end_at, wrong_at]
+    columns = Columns((point for lane in drafts for point in lane.points), moments)
+    ats, counts = columns.ats, _in_flight(drafts, columns)
+    focus = max((n for n, at in enumerate(ats) if at == wrong_at), default=0)
+    shown = shown_columns(len(ats), focus)
+    placed = [_placed(lane, columns, shown) for lane in drafts]
+    lanes = nearest_lanes(placed, shown.index(focus))
     return Chart(
         f"{name}{history.observed.mode}, capacity {history.capacity}",
         history.capacity,
         history.room,
         tuple(
-            Column(at, count, at == wrong_at)
-            for at, count in zip(columns.ats, _in_flight(placed, len(columns.ats)), strict=True)
+            Column(ats[number], counts[number], ats[number] == wrong_at, number - before - 1)
+            for before, number in zip([-1, *shown], shown, strict=False)
         ),
-        placed,
+        tuple(lanes),
         f"{ending_of(history.ending)} at {history.end_at:g} ms",
         "" if violation is None else violation.text,
-        0 if violation is None else violation.at,
+        wrong_at or 0,
+        len(placed) - len(lanes),
     )
 
 
@@ -78,21 +86,35 @@ def _lanes(leg: Leg) -> list[DraftLane]:
     return [*lanes, *track_lanes(leg, len(lanes))]
 
 
-def _placed(lane: DraftLane, columns: Columns) -> Lane:
-    spans = tuple(Span(s.kind, columns[s.since], columns[s.until], s.text) for s in lane.spans)
-    marks = (Mark(m.kind, columns[m.column], m.text, m.sign) for m in lane.marks)
-    in_order = sorted(marks, key=lambda mark: mark.column)
-    return Lane(lane.kind, lane.label, spans, tuple(in_order))
+def _placed(lane: DraftLane, columns: Columns, shown: Sequence[int]) -> Lane:
+    """Return a lane with its parts in the columns that are shown."""
+    places = {number: place for place, number in enumerate(shown)}
+    spans = (
+        Span(
+            span.kind,
+            bisect_left(shown, columns[span.since]),
+            bisect_right(shown, columns[span.until]) - 1,
+            span.text,
+        )
+        for span in lane.spans
+    )
+    marks = (
+        Mark(mark.kind, places[columns[mark.column]], mark.text, mark.sign)
+        for mark in sorted(lane.marks, key=lambda mark: columns[mark.column])
+        if columns[mark.column] in places
+    )
+    there = (span for span in spans if span.since <= span.until)
+    return Lane(lane.kind, lane.label, tuple(there), tuple(marks))
 
 
-def _in_flight(lanes: Sequence[Lane], count: int) -> list[int]:
+def _in_flight(lanes: Sequence[DraftLane], columns: Columns) -> list[int]:
     """Return, after each column, how many records are called and not yet out."""
-    changes = [0] * (count + 1)
+    changes = [0] * (len(columns.ats) + 1)
     for lane in lanes:
-        called = [mark.column for mark in lane.marks if mark.kind == "called"]
+        called = [columns[mark.column] for mark in lane.marks if mark.kind == "called"]
         if lane.kind != "record" or not called:
             continue
         there = (s for s in lane.spans if s.kind in {"running", "shared", "back-off", "held"})
-        changes[called[0]] += 1
-        changes[max(span.until for span in there)] -= 1
-    return list(accumulate(changes[:count]))
+        changes[min(called)] += 1
+        changes[max(columns[span.until] for span in there)] -= 1
+    return list(accumulate(changes[:-1]))

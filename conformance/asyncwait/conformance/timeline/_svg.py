@@ -8,7 +8,6 @@ kind has a pattern or a letter beside its colour.
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from textwrap import wrap
-from typing import Literal, NamedTuple
 
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.timeline._chart import (
@@ -17,7 +16,6 @@ from asyncwait.conformance.timeline._chart import (
     Lane,
     Span,
     SpanKind,
-    cropped,
     instants,
 )
 from asyncwait.conformance.timeline._lay_out import lay_out
@@ -99,24 +97,6 @@ SPANS: Mapping[SpanKind, str] = {
 """Meaning of each kind of span."""
 
 
-class Entry(NamedTuple):
-    """Meaning of a kind of span or mark."""
-
-    what: Literal["span", "mark"]
-    kind: str
-    sign: str
-    words: str
-
-
-def legend(charts: Sequence[Chart]) -> Iterator[Entry]:
-    """Yield the entries for everything that some charts show."""
-    lanes = [lane for chart in charts for lane in chart.lanes]
-    spans = {span.kind for lane in lanes for span in lane.spans}
-    marks = {mark.kind for lane in lanes for mark in lane.seen}
-    yield from (Entry("span", kind, "", said) for kind, said in SPANS.items() if kind in spans)
-    yield from (Entry("mark", kind, *said) for kind, said in MARKS.items() if kind in marks)
-
-
 EDGE, LEFT, CELL, ROW, BAR = 8, 176, 26, 24, 14
 """Pixels of the margin, the labels, a column, a lane, and a bar in a lane."""
 
@@ -153,13 +133,6 @@ def _span(span: Span[int], y: int) -> str:
     width = max(middle(span.until) - since, 4)
     said = f"<title>{quoted(span.text)}</title>" if span.text else ""
     return f'<path class="{span.kind}" d="{_shape(span.kind, since, width, y)}">{said}</path>'
-
-
-def sample(entry: Entry, x: int, y: int) -> str:
-    """Return the sample of a kind of span or mark in a legend."""
-    if entry.what == "span":
-        return f'<path class="{entry.kind}" d="{_shape(entry.kind, x, 22, y)}"/>'
-    return _mark(entry.kind, entry.sign, entry.words, x + 11, y)
 
 
 def _shape(kind: str, x: int, width: int, y: int) -> str:
@@ -276,22 +249,29 @@ def _in_flight(chart: Chart, top: int) -> Iterator[str]:
 
 def legend_lines(charts: Sequence[Chart], y: int, width: int) -> tuple[list[str], int]:
     """Return the legend of the signs in use, and its lower edge."""
+    lanes = [lane for chart in charts for lane in chart.lanes]
+    spans = {span.kind for lane in lanes for span in lane.spans}
+    marks = {mark.kind for lane in lanes for mark in lane.seen}
+    entries: list[tuple[str, str | None, str]] = []
+    entries += [(kind, None, words) for kind, words in SPANS.items() if kind in spans]
+    entries += [(kind, sign, words) for kind, (sign, words) in MARKS.items() if kind in marks]
     lines, x = list[str](), EDGE
-    for entry in legend(charts):
-        needed = int(len(entry.words) * LETTER) + 40
+    for kind, sign, words in entries:
+        needed = int(len(words) * LETTER) + 40
         if x + needed > width:
             x, y = EDGE, y + 22
-        lines.append(sample(entry, x, y + 10))
-        lines.append(f'<text class="ms" x="{x + 28}" y="{y + 14}">{quoted(entry.words)}</text>')
+        lines += [
+            f'<path class="{kind}" d="{_shape(kind, x, 22, y + 10)}"/>'
+            if sign is None
+            else _mark(kind, sign, words, x + 11, y + 10),
+            f'<text class="ms" x="{x + 28}" y="{y + 14}">{quoted(words)}</text>',
+        ]
         x += needed
     return lines, y + 28
 
 
 LEAST_WIDTH = 560
 """Pixels: the legend and the words about the end need room, too."""
-
-MOST_COLUMNS, MOST_LANES = 60, 30
-"""Columns and lanes that are drawn; the others are counted."""
 
 
 def draw_svg(
@@ -314,19 +294,18 @@ def draw_svg(
 
 def svg_of(timeline: Sequence[Chart], *, title: str, alone: bool = True) -> str:
     """Return a timeline, its legs one below another, as SVG."""
-    charts = [cropped(chart, MOST_COLUMNS, MOST_LANES) for chart in timeline]
-    width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in charts] + [LEAST_WIDTH])
+    width = max([LEFT + CELL * (len(chart.columns) + 1) for chart in timeline] + [LEAST_WIDTH])
     lines, y = list[str](), 0
-    for chart in charts:
+    for chart in timeline:
         drawn, y = chart_lines(chart, y, width)
         lines += drawn
-    drawn, y = legend_lines(charts, y, width)
+    drawn, y = legend_lines(timeline, y, width)
     space = 'xmlns="http://www.w3.org/2000/svg" ' if alone else ""
     size = f'width="{width}" height="{y}" viewBox="0 0 {width} {y}"'
     parts = [
         f'<svg {space}class="aw" role="img" {size}>',
         f"<title>{quoted(title)}</title>",
-        f"<desc>{quoted(_described(charts))}</desc>",
+        f"<desc>{quoted(_described(timeline))}</desc>",
         *([f"<style>{STYLE}</style>", PATTERNS] if alone else []),
         f'<path class="bg" d="M0 0h{width}v{y}h-{width}z"/>',
     ]
