@@ -37,7 +37,7 @@ from asyncwait.spec import (
     RetryAfter,
 )
 from asyncwait.spec.checks import is_plain_function
-from asyncwait.toolkit import FunctionParts, WrongFunction, causes
+from asyncwait.toolkit import FunctionParts, LeftEarly, WrongFunction, causes
 
 VALUES = [1, 2, 3]
 
@@ -498,7 +498,7 @@ def test_what_is_read_after_leaving_is_no_end_unless_it_was_read(form: str, *, e
     if form == "threads":
         with STREAMS[form]() as results:
             assert not ends or list(results)
-        with pytest.raises(StopIteration if ends else RuntimeError):
+        with pytest.raises(StopIteration if ends else LeftEarly):
             next(results)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 import pytest
 from counting import Counting, run
+from operators import PLAIN_FORMS
 
 from asyncwait.backends import pool
 from asyncwait.backends.pool import unordered_wait
@@ -25,6 +26,7 @@ from asyncwait.backends.services import (
 )
 from asyncwait.conformance.harness import SpinWatch, run_virtual
 from asyncwait.spec import (
+    Cache,
     CallFailed,
     OperatorConfig,
     OperatorError,
@@ -35,6 +37,7 @@ from asyncwait.spec import (
 )
 
 LOOPS = pytest.mark.parametrize("loop", ["asyncio", "trio"])
+FORMS = pytest.mark.parametrize("form", PLAIN_FORMS.values(), ids=PLAIN_FORMS)
 
 
 def test_an_error_may_tell_its_cost() -> None:
@@ -69,23 +72,36 @@ def test_no_watermark_comes_out_behind_a_record_that_a_budget_left_out() -> None
             assert run_virtual(lambda _, config=config: main(config)) == [Record(0)]
 
 
-def test_operators_share_a_limit_object_and_no_equal_one() -> None:
-    limits, service = [InFlight(5), Budget(20)], Counting()
+@FORMS
+def test_operators_share_a_limit_object_and_no_equal_one(form: Any) -> None:
+    limits = [InFlight(5), Limit(calls=10, per=1, latency=0), Budget(20)]
+    service, found = Counting(), list[int]()
 
-    async def operate() -> int:
-        async with pool.unordered_wait(range(10), service, limits=limits) as results:
-            return len([value async for value in results])
+    async def operate() -> None:
+        async with form["unordered"](range(10), service, limits=limits) as results:
+            async for value in results:
+                found.append(value)
 
     async def main(_: object) -> list[Any]:
         return await asyncio.gather(*(operate() for _ in range(5)), return_exceptions=True)
 
     ended = run_virtual(main)
-    assert sum(count for count in ended if isinstance(count, int)) == 20
-    assert sum(isinstance(error, BudgetSpent) for error in ended) == 3
-    assert (service.most, len(service.came)) == (5, 20)
-    with pytest.raises(BudgetSpent):
-        run(service, range(1), limits=limits)
-    assert run(service, range(1), limits=[Budget(20)]) == [0]
+    assert len(found) == 20
+    assert {type(error) for error in ended if error is not None} == {BudgetSpent}
+    assert (service.most, service.in_any(1), len(service.came)) == (5, 10, 20)
+    with pytest.raises(BudgetSpent) as raised:
+        run(service, range(1), wait=form["ordered"], limits=limits)
+    assert raised.value.stopped == (0,)
+    assert run(service, range(1), wait=form["ordered"], limits=[Budget(20)]) == [0]
+
+
+@FORMS
+def test_a_hit_needs_no_permit_and_a_load_needs_one(form: Any) -> None:
+    service = Counting(works=lambda: 0.05)
+    options: dict[str, Any] = {"limits": [InFlight(1)], "cache": Cache(9, 99), "timeout": 0.08}
+    assert run(service, [*"abab"], wait=form["ordered"], **options) == [*"abab"]
+    assert service.came[1][0] - service.came[0][0] == pytest.approx(0.05)
+    assert len(service.came) == 2
 
 
 class Refused(Exception):
@@ -113,11 +129,12 @@ async def is_down_for(value: int) -> int:
     return value
 
 
-def test_a_breaker_that_no_call_closes_ends_the_stream() -> None:
+@FORMS
+def test_a_breaker_that_no_call_closes_ends_the_stream(form: Any) -> None:
     breaker = Breaker(failures=3, over=10, rest=20, longest=50)
     options: dict[str, Any] = {"retry": Retry(max_attempts=99), "on_error": "skip"}
-    with pytest.raises(BreakerOpen, match="down for"):
-        run(is_down_for, range(1, 9), limits=[breaker], **options)
+    with pytest.raises(BreakerOpen, match=r"down for|no call has succeeded"):
+        run(is_down_for, range(1, 9), wait=form["ordered"], limits=[breaker], **options)
 
 
 def test_the_longest_wait_of_a_limit_bounds_no_wait_for_another_one() -> None:
@@ -166,9 +183,10 @@ def test_an_error_with_an_invalid_cost_says_that_its_estimate_is_charged() -> No
 
 
 @LOOPS
+@pytest.mark.parametrize(("operator", "first"), [("pool", 2), ("reference", 1)])
 @pytest.mark.parametrize("inputs", [[*"ab"], [*"abc"]], ids=["nothing-waits", "a-record-waits"])
 def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
-    inputs: str, loop: str
+    inputs: str, operator: str, first: int, loop: str
 ) -> None:
     told: list[tuple[float, Any]] = []
     began: list[float] = []
@@ -183,8 +201,9 @@ def test_a_spent_budget_reports_a_record_before_its_back_off_is_over(
         return value.upper()
 
     options: dict[str, Any] = {"limits": [Budget(2, then="stop")], "on_error": dead}
-    assert run(ask, inputs, loop, retry=Retry(initial=60), **options) == ["A", "B"]
-    assert [at for at, _ in told] == pytest.approx([2, 2])
+    wait = PLAIN_FORMS[operator]["ordered"]
+    assert run(ask, inputs, loop, wait, retry=Retry(initial=60), **options) == ["A", "B"]
+    assert [at for at, _ in told] == pytest.approx([first, 2])
     assert {type(cause) for _, cause in told} == {BudgetSpent}
     assert {type(cause.__cause__) for _, cause in told} == {ConnectionError}
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from counting import Counting, run
+from operators import PLAIN_FORMS
 
 from asyncwait.backends.services import (
     Adaptive,
@@ -59,12 +60,15 @@ def test_numbers_of_others_are_costs_too() -> None:
     ],
     ids=["large", "text", "negative", "cost", "weight", "infinite", "by"],
 )
-def test_an_error_says_why_a_call_never_begins(limit: Any, cause: type, said: str) -> None:
+@pytest.mark.parametrize("operator", PLAIN_FORMS)
+def test_an_error_says_why_a_call_never_begins(
+    limit: Any, cause: type, said: str, operator: str
+) -> None:
     service = Counting()
     with pytest.raises(CallFailed) as raised:
-        run(service, [1], limits=[limit], retry=Retry())
+        run(service, [1], wait=PLAIN_FORMS[operator]["ordered"], limits=[limit], retry=Retry())
     assert type(raised.value.__cause__) is cause
-    assert said in str(raised.value)
+    assert operator == "reference" or said in str(raised.value)
     assert (raised.value.attempts, service.came) == (1, [])
 
 
@@ -113,6 +117,10 @@ SOUND: dict[Any, dict[str, Any]] = {
         (run, {"limits": InFlight(1)}, "limits"),
         (run, {"limits": [Retry()]}, r"limits\[0\]"),
         (run, {"limits": [Budget(9, exists=True)]}, "Budget.exists"),
+        *(
+            (run, {"limits": [limit], "wait": PLAIN_FORMS["reference"]["ordered"]}, "limits")
+            for limit in (Adaptive(), Budget(2, path="costs"))
+        ),
     ],
 )
 def test_a_wrong_argument_is_refused_by_name(kind: Any, given: dict[str, Any], name: str) -> None:

@@ -31,6 +31,7 @@ from asyncwait.spec.limits import (
     CostUnknown,
     InFlight,
     Limit,
+    is_finite,
 )
 from asyncwait.toolkit import causes, reraise_fatal, settled, status_of, transient
 
@@ -138,8 +139,7 @@ class Count(ABC):
 
 
 def _is_size(size: Any) -> bool:
-    is_number = isinstance(size, int | float) and not isinstance(size, bool)
-    return is_number and 0 <= size < math.inf
+    return is_finite(size) and size >= 0
 
 
 def _is_same(key: Any, other: Any) -> bool:
