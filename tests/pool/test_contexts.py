@@ -11,8 +11,8 @@ import pytest
 from operators import Sleeper, Source
 
 from asyncwait.backends.pool import PoolResults, open_operator, ordered_wait
-from asyncwait.backends.pool._coroutine_workers import within
 from asyncwait.spec import Batch, OperatorConfig, Record, Statistics
+from asyncwait.toolkit import driven
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +74,7 @@ async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
             raise
         return [value]
 
-    step = within(copy_context(), fn("b"))
+    step = driven(fn("b"), copy_context().run)
     step.send(None)
     step.close()
 

@@ -56,6 +56,7 @@ from asyncwait.toolkit._loop import (
     JoinableTasks,
     LeftEarly,
     call_scope,
+    driven,
     is_own_cancellation,
     isolated,
     plain_error,
@@ -102,7 +103,7 @@ __all__ = [  # noqa: RUF022 - in the order in which an author needs them
     # The loop, tasks and cancellation.
     "running_loop", "running_trio", "Bell", "JoinableTasks", "start_task", "CallScope",
     "call_scope", "is_own_cancellation", "unless_cancelled", "raise_self_cancellation",
-    "reraise_fatal", "plain_error", "supplied",
+    "reraise_fatal", "plain_error", "supplied", "driven",
     # Calls and their results.
     "awaitable_of", "awaited", "outcome_of", "collect_results", "collected", "settled", "uncosted",
     "is_collection", "is_whole", "is_value", "is_holder", "is_result", "call_failed",

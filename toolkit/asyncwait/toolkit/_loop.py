@@ -10,7 +10,7 @@ that an operator runs in its own tasks run in a copy of that context.
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import AbstractContextManager
 from contextvars import Context, copy_context
 from functools import partial
@@ -46,6 +46,33 @@ def read_whole(collection: Any) -> tuple[Any, ...]:
     if type(collection) in _WITHOUT_CODE:
         return tuple(collection)
     return copy_context().run(tuple, collection)
+
+
+@coroutine
+def driven(call: Coroutine[Any, Any, T], run: Callable[..., Any]) -> Generator[Any, Any, T]:
+    """Await `call`, each step of which is made by `run`; its task and its cancellation stay.
+
+    Args:
+        call: not begun.
+        run: calls the function that it is given with the other arguments; `Context.run`, for
+            example, keeps the variables of the call in a context of its own.
+    """
+    step: Callable[[Any], Any] = call.send
+    sent: Any = None
+    while True:
+        try:
+            awaited = run(step, sent)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+        try:
+            sent = yield awaited
+            step = call.send
+        except GeneratorExit:
+            run(call.close)
+            raise
+        except BaseException as error:
+            step, sent = call.throw, error
 
 
 _INTERRUPTIONS = (KeyboardInterrupt, SystemExit)

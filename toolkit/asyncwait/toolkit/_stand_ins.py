@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 from math import ceil
-from types import coroutine
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -27,6 +26,7 @@ from asyncwait.toolkit._loop import (
     Bell,
     CallScope,
     call_scope,
+    driven,
     is_own_cancellation,
     plain_error,
     reraise_fatal,
@@ -130,30 +130,16 @@ class _Marked:
         return awaited(self._function(value))
 
 
-@coroutine
-def _heeded(
-    call: Coroutine[Any, Any, T], on_cancelled: Callable[[], None]
-) -> Generator[Any, Any, T]:
+def _heeded(call: Coroutine[Any, Any, T], on_cancelled: Callable[[], None]) -> Awaitable[T]:
     """Await `call`; call `on_cancelled` as soon as it is cancelled, before its clean-up."""
     cancelled = sys.modules["anyio"].get_cancelled_exc_class()
-    step: Callable[[Any], Any] = call.send
-    sent: Any = None
-    while True:
-        try:
-            awaited = step(sent)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        try:
-            sent = yield awaited
-            step = call.send
-        except GeneratorExit:
-            call.close()
-            raise
-        except BaseException as error:
-            if isinstance(error, cancelled):
-                on_cancelled()
-            step, sent = call.throw, error
+
+    def run(step: Callable[..., Any], *sent: Any) -> Any:
+        if sent and isinstance(sent[0], cancelled):
+            on_cancelled()
+        return step(*sent)
+
+    return driven(call, run)
 
 
 class Race:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from itertools import islice
 from math import inf
 from typing import Any
@@ -14,7 +13,6 @@ from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._workers import Worker, Workers, holders
 from asyncwait.spec import AsyncWaitError, Batch, OperatorConfig
-from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     Bell,
     Permit,
@@ -22,7 +20,6 @@ from asyncwait.toolkit import (
     awaited,
     failure_of,
     is_holder,
-    is_own_cancellation,
     is_result,
     is_value,
     raise_self_cancellation,
@@ -331,14 +328,8 @@ class BatchWorkers(Workers):
             if worker.cancelling():
                 await raise_self_cancellation(worker.scope)
         except BaseException as error:
-            reraise_fatal(error)
-            with suppress(asyncio.CancelledError):
-                await raise_self_cancellation(worker.scope)
-            if worker.was_cancelled:
-                self._note_clean_up(shown(values), error)
+            if not await self._is_outcome(worker, error, values):
                 return
-            if is_own_cancellation(error):
-                raise
             answers, has_failed = [error] * len(values), True
         self._settle(worker, answers, has_failed=has_failed)
 

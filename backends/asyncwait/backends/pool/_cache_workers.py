@@ -3,7 +3,6 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from contextvars import Context
 from functools import partial
 from math import inf
@@ -14,7 +13,6 @@ from asyncwait.backends.pool._load import Load, results_of_load
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._workers import Worker, Workers, holders
 from asyncwait.spec import AsyncWaitError, OperatorConfig
-from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     NULL_KEY,
     PLAIN_KEYS,
@@ -22,7 +20,6 @@ from asyncwait.toolkit import (
     Store,
     awaited,
     failure_of,
-    is_own_cancellation,
     raise_self_cancellation,
     reraise_fatal,
     running_loop,
@@ -392,13 +389,7 @@ class CacheWorkers(Workers):
             at = self._clock()
             results = results_of_load(load, returned, single=self._core.single)
         except BaseException as error:
-            reraise_fatal(error)
-            with suppress(asyncio.CancelledError):
-                await raise_self_cancellation(worker.scope)
-            if worker.was_cancelled:
-                self._note_clean_up(shown(load.value), error)
-            elif is_own_cancellation(error):
-                raise
+            await self._is_outcome(worker, error, load.value)
             self._failed(load, error, self._clock())
         else:
             self._returned(load, results, at)

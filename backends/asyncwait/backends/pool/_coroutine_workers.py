@@ -1,9 +1,8 @@
 """Workers that call coroutine functions, await them and file the results."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Generator
-from contextlib import suppress
-from contextvars import Context, copy_context
+from collections.abc import Generator
+from contextvars import copy_context
 from math import inf
 from types import CoroutineType, NoneType, coroutine
 from typing import Any
@@ -12,48 +11,25 @@ from asyncwait.backends.pool._gated import Gated
 from asyncwait.backends.pool._order import Entry
 from asyncwait.backends.pool._workers import Worker, Workers, holders
 from asyncwait.spec.limits import NotCalled
-from asyncwait.spec.texts import shown
 from asyncwait.toolkit import (
     awaitable_of,
+    driven,
     is_holder,
     is_own_cancellation,
     is_result,
     raise_self_cancellation,
-    reraise_fatal,
     running_loop,
     uncosted,
 )
+
+_OUT = type("_Out", (), {"__repr__": lambda _: "a value that is out"})()
+"""In the place of a value that was emitted."""
 
 
 @coroutine
 def _turn() -> Generator[None]:
     """Yield to the other tasks of an asyncio loop; `sleep(0)` costs twice as much."""
     yield
-
-
-@coroutine
-def within(context: Context, call: Coroutine[Any, Any, Any]) -> Generator[Any, Any, Any]:
-    """Await `call`, each step of which runs in `context`; its task and its cancellation stay.
-
-    Args:
-        context: no other code runs in it.
-        call: not begun.
-    """
-    step: Callable[[Any], Any] = call.send
-    sent: Any = None
-    while True:
-        try:
-            awaited = context.run(step, sent)
-        except StopIteration as end:
-            return end.value
-        try:
-            sent = yield awaited
-            step = call.send
-        except GeneratorExit:
-            context.run(call.close)
-            raise
-        except BaseException as error:
-            step, sent = call.throw, error
 
 
 class CoroutineWorkers(Workers):
@@ -120,7 +96,7 @@ class CoroutineWorkers(Workers):
                 permit = None
                 try:
                     if self._isolates:
-                        returned = await within(self._opened.copy(), self._returned(entry))
+                        returned = await driven(self._returned(entry), self._opened.copy().run)
                     elif makes_calls:
                         if gate is not None:
                             permit, entry.permit = entry.permit, None
@@ -152,7 +128,10 @@ class CoroutineWorkers(Workers):
                     now, may_be_cancelled = None, True
                     if permit is not None and gate is not None:
                         gate.ended(permit, error)
-                    await self._raised(worker, entry, error)
+                    if await self._is_outcome(
+                        worker, error, entry.value if entry.given >= 0 else _OUT
+                    ) and not (watches and sweep.is_over(entry, clock(), worker)):
+                        core.call_raised(entry, error)
             worker.entry = call = returned = None  # what they hold may be emitted
             if worker.since is not None:
                 self._has_called(worker)
@@ -186,20 +165,6 @@ class CoroutineWorkers(Workers):
         finally:
             self._on_their_way -= 1
         return not worker.cancelling()
-
-    async def _raised(self, worker: Worker, entry: Entry, error: BaseException) -> None:
-        """File the error of a call, unless it is not meant for the operator."""
-        reraise_fatal(error)
-        name = shown(entry.value) if entry.given >= 0 else "a value that is out"
-        with suppress(asyncio.CancelledError):
-            await raise_self_cancellation(worker.scope)
-        if worker.was_cancelled:  # The call's time is over, or the operator is closed.
-            self._note_clean_up(name, error)
-            return
-        if is_own_cancellation(error):
-            raise error
-        if not (self._sweep.watches and self._sweep.is_over(entry, self._clock(), worker)):
-            self._core.call_raised(entry, error)
 
     async def _returned(self, entry: Entry) -> Any:
         record, function, limited = self._core.record(entry), self._function, self._limited

@@ -4,6 +4,7 @@ import asyncio
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Any
 
@@ -19,6 +20,8 @@ from asyncwait.toolkit import (
     JoinableTasks,
     call_scope,
     is_own_cancellation,
+    raise_self_cancellation,
+    reraise_fatal,
     running_loop,
 )
 
@@ -150,13 +153,24 @@ class Workers(ABC):
         self._takes_long = self._clock() - worker.since > _LONG
         worker.since = None
 
-    def _note_clean_up(self, name: str, error: BaseException) -> None:
-        """Store the error of a cancelled call, which no record and no consumer receives."""
-        if isinstance(error, Exception):
-            text = f"the cancelled call for {name} raised {shown(error)}"
-            LOG.warning("%s", text)
-            if len(self._core.notes) < _MOST_NOTES:
-                self._core.notes.append(text)
+    async def _is_outcome(self, worker: Worker, error: BaseException, value: Any) -> bool:
+        """Return whether an error of a call counts; raise an error that is not for the operator.
+
+        The error of a cancelled call is stored: no record and no consumer receives it.
+        """
+        reraise_fatal(error)
+        with suppress(asyncio.CancelledError):
+            await raise_self_cancellation(worker.scope)
+        if worker.was_cancelled:  # The call's time is over, or the operator is closed.
+            if isinstance(error, Exception):
+                text = f"the cancelled call for {shown(value)} raised {shown(error)}"
+                LOG.warning("%s", text)
+                if len(self._core.notes) < _MOST_NOTES:
+                    self._core.notes.append(text)
+            return False
+        if is_own_cancellation(error):
+            raise error
+        return True
 
     def dismiss(self) -> None:
         """End all workers: idle workers at once, the others when their calls have ended."""
