@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import anyio
@@ -16,30 +17,19 @@ from asyncwait.spec import OpenOperator, OperatorConfig, Record
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("when", ["inside itself", "when it was left"])
-async def test_a_context_is_entered_once(open_operator: OpenOperator, when: str) -> None:
+async def test_a_context_is_entered_once_and_left_once(open_operator: OpenOperator) -> None:
     operator = open_operator(OperatorConfig(), echo, Source("a", "b"))
+    once = partial(pytest.raises, RuntimeError)
 
-    async def enter_again() -> None:
-        with pytest.raises(RuntimeError, match="entered once"):
-            await operator.__aenter__()
-
-    async with operator as results:
-        if when == "inside itself":
-            await enter_again()
-        assert await read_all(results) == ["a", "b"]
-    await enter_again()
-
-
-@pytest.mark.anyio
-async def test_a_context_is_left_once_it_was_entered_and_once(open_operator: OpenOperator) -> None:
-    operator = open_operator(OperatorConfig(), echo, Source("a"))
-
-    with pytest.raises(RuntimeError, match="left and not entered"):
+    with once(match="left and not entered"):
         await operator.__aexit__(None, None, None)
     async with operator as results:
-        assert await read_all(results) == ["a"]
-    with pytest.raises(RuntimeError, match="left before"):
+        with once(match="entered once"):
+            await operator.__aenter__()
+        assert await read_all(results) == ["a", "b"]
+    with once(match="entered once"):
+        await operator.__aenter__()
+    with once(match="left before"):
         await operator.__aexit__(None, None, None)
 
 

@@ -4,7 +4,6 @@ Threads have no virtual clock: windows are short, and calls take milliseconds.
 """
 
 import asyncio
-import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,42 +11,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from counting import Counting
 
 from asyncwait.backends import pool, threads
 from asyncwait.backends.services import Adaptive, Budget, BudgetSpent, InFlight, Limit, Limits
 from asyncwait.spec import Batch, OperatorError, Retry
-
-
-class Counting:
-    def __init__(self, takes: float = 0.005) -> None:
-        self._takes = takes
-        self._lock = threading.Lock()
-        self.came: list[float] = []
-        self.most = self._open = 0
-
-    async def __call__(self, value: int) -> int:
-        self._begin()
-        await asyncio.sleep(self._takes)
-        return self._end(value)
-
-    def blocking(self, value: int) -> int:
-        self._begin()
-        time.sleep(self._takes)
-        return self._end(value)
-
-    def _begin(self) -> None:
-        with self._lock:
-            self.came.append(time.monotonic())
-            self._open += 1
-            self.most = max(self.most, self._open)
-
-    def _end(self, value: int) -> int:
-        with self._lock:
-            self._open -= 1
-        return value
-
-    def in_any(self, seconds: float) -> int:
-        return max(sum(start <= at < start + seconds for at in self.came) for start in self.came)
 
 
 def side_by_side(*streams: Any) -> None:

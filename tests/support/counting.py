@@ -1,6 +1,8 @@
-"""A made-up service that counts what reaches it, and values that are asked of it."""
+"""A made-up service that counts what reaches it, from any thread, and values asked of it."""
 
+import time
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import anyio
@@ -18,13 +20,27 @@ class Counting:
         self._works, self._costs = works, costs
         self.came: list[tuple[float, float]] = []
         self.most = self._open = 0
+        self._lock = Lock()
 
     async def __call__(self, value: Any) -> Any:
-        self._open += 1
-        self.most = max(self.most, self._open)
-        self.came.append((anyio.current_time(), self._costs(value)))
+        self._begin(anyio.current_time(), value)
         await anyio.sleep(self._works())
-        self._open -= 1
+        return self._end(value)
+
+    def blocking(self, value: Any) -> Any:
+        self._begin(time.monotonic(), value)
+        time.sleep(self._works())
+        return self._end(value)
+
+    def _begin(self, now: float, value: Any) -> None:
+        with self._lock:
+            self._open += 1
+            self.most = max(self.most, self._open)
+            self.came.append((now, self._costs(value)))
+
+    def _end(self, value: Any) -> Any:
+        with self._lock:
+            self._open -= 1
         return value
 
     def in_any(self, seconds: float) -> float:

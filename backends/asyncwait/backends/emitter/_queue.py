@@ -69,15 +69,9 @@ class ElementQueue:
 
     async def put(self, entry: Entry) -> bool:
         """Add an entry as soon as there is room; return False if the queue was closed instead."""
-        while not self.try_put(entry):
-            if self._is_closed:
-                return False
+        while not self._is_closed and self.size() >= self._capacity:
             await outlast(self._room)
-        return True
-
-    def try_put(self, entry: Entry) -> bool:
-        """Add an entry, if there is room; return whether there was."""
-        if self._is_closed or self.size() >= self._capacity:
+        if self._is_closed:
             return False
         self._entries[entry] = None
         self.add(entry)

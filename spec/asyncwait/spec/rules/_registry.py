@@ -141,7 +141,7 @@ def rules() -> Mapping[str, Rule]:
     Raises:
         MalformedRules: a chapter breaks its form.
     """
-    return {rule.id: rule for chapter in _chapters() for rule in chapter.rules}
+    return _book()
 
 
 def rules_for(capabilities: frozenset[Capability]) -> dict[str, Rule]:
@@ -183,13 +183,8 @@ def hedge_rules() -> Mapping[str, Rule]:
     return _book("hedge")
 
 
-def _book(folder: str) -> Mapping[str, Rule]:
-    texts = _texts(folder)
-    chapters = {name: text for name, text in texts.items() if name not in _NO_CHAPTERS}
-    retired = parse_retired("retired.txt", texts.get("retired.txt", ""))
-    return {
-        rule.id: rule for chapter in parse_chapters(chapters, retired) for rule in chapter.rules
-    }
+def _book(folder: str = "") -> Mapping[str, Rule]:
+    return {rule.id: rule for chapter in _chapters(folder) for rule in chapter.rules}
 
 
 @cache
@@ -238,10 +233,10 @@ def spec_version() -> str:
 
 
 @cache
-def _chapters() -> tuple[Chapter, ...]:
-    texts = _texts()
+def _chapters(book: str = "") -> tuple[Chapter, ...]:
+    texts = _texts(book)
     chapters = {name: text for name, text in texts.items() if name not in _NO_CHAPTERS}
-    return parse_chapters(chapters, parse_retired("retired.txt", texts["retired.txt"]))
+    return parse_chapters(chapters, parse_retired("retired.txt", texts.get("retired.txt", "")))
 
 
 def _texts(book: str = "") -> dict[str, str]:

@@ -369,12 +369,8 @@ class ProcessLedger(Asker):
         self._due = min(self._due, when)
 
     def _reply(self, told: Told) -> Reply:
-        if self._due <= self.clock():
-            for line in [*self.lines.values()]:
-                if line.stop is not None:
-                    self._hand_out(self.look(line.stop, self.clock()))
-        waits = [n for n, *_ in told.asked if n in self._permits and self._permits[n].is_waiting]
-        if waits and self._due == inf:
+        waits = any(n in self._permits and self._permits[n].is_waiting for n, *_ in told.asked)
+        if self._due <= self.clock() or (waits and self._due == inf):
             for line in [*self.lines.values()]:
                 if line.stop is not None:
                     self._hand_out(self.look(line.stop, self.clock()))
