@@ -112,6 +112,10 @@ class Intake:
         """
         return (*self.queue.values(), *self.waiting)
 
+    def close(self) -> None:
+        """Drop the waiting elements."""
+        self.waiting.clear()
+
 
 class Reader(SourceTask):
     """The task that reads one element after the other, and closes the source.
@@ -180,7 +184,7 @@ class Parts:
             stored, self.queue, self.outlet, self.lock, self.calls.start
         )
         self.reader = self.reader_class(elements, self.intake, self.queue, life)
-        for step in (self.reader.stop, self.queue.close, self.intake.waiting.clear):
+        for step in (self.reader.stop, self.queue.close, self.intake.close):
             life.when_over(step)
 
     async def run(self) -> None:

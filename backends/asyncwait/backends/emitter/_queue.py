@@ -69,9 +69,15 @@ class ElementQueue:
 
     async def put(self, entry: Entry) -> bool:
         """Add an entry as soon as there is room; return False if the queue was closed instead."""
-        while not self._is_closed and self.size() >= self._capacity:
+        while not self.try_put(entry):
+            if self._is_closed:
+                return False
             await outlast(self._room)
-        if self._is_closed:
+        return True
+
+    def try_put(self, entry: Entry) -> bool:
+        """Add an entry, if there is room; return whether there was."""
+        if self._is_closed or self.size() >= self._capacity:
             return False
         self._entries[entry] = None
         self.add(entry)
