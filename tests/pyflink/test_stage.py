@@ -20,10 +20,13 @@ class Clock:
     def time(self) -> float:
         return self.now
 
-    def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
+    def register(self, when: float, callback: Callable[[], object]) -> object:
         key = object()
         self.calls[key] = (when, callback)
-        return lambda: self.calls.pop(key, None)
+        return key
+
+    def cancel(self, key: object) -> None:
+        self.calls.pop(key, None)
 
     def ring(self) -> None:
         key = min(self.calls, key=lambda key: self.calls[key][0])
@@ -38,7 +41,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def stage(clock: Clock) -> Stage:
-    return Stage(clock, lambda: None)
+    return Stage(clock.time, clock, lambda: None)  # type: ignore[arg-type]
 
 
 def test_a_thread_runs_until_it_waits(stage: Stage) -> None:

@@ -12,7 +12,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from asyncwait.backends.flink._stage import Stage
-from asyncwait.reference import End, Output, ResultStream, StreamTask, TimerService
+from asyncwait.reference import End, Output, ResultStream, StreamTask
 from asyncwait.spec import Barrier, Element, OperatorConfig, Snapshot, Statistics
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import FunctionParts, run_hook, running_loop
@@ -42,18 +42,6 @@ class ForeignStream(ResultStream):
     async def __aenter__(self) -> ForeignResults:  # type: ignore[override]
         """Enter; the results have no snapshots on request, because Flink has none."""
         return ForeignResults(await super().__aenter__())
-
-
-class LoopClock:
-    """The loop's time and timers."""
-
-    def __init__(self, now: Callable[[], float], timers: TimerService) -> None:
-        self.time, self._timers = now, timers
-
-    def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call `callback` at a time; return a function that cancels it."""
-        timer = self._timers.register(when, callback)
-        return lambda: self._timers.cancel(timer)
 
 
 class Given:

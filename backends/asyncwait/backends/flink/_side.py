@@ -10,7 +10,7 @@ from contextlib import suppress
 from contextvars import Context, copy_context
 from typing import Any
 
-from asyncwait.backends.flink._foreign import ForeignSide, ForeignTask, LoopClock
+from asyncwait.backends.flink._foreign import ForeignSide, ForeignTask
 from asyncwait.backends.flink._function import CalledFunction
 from asyncwait.backends.flink._jvm import flink, java
 from asyncwait.backends.flink._operator import FlinkOperator, Settings, kind_of
@@ -50,14 +50,14 @@ class FlinkSide(ForeignSide):
     ) -> None:
         self._task, self._stored, config = task, stored, task.config
         self.stage: FlinkStage
-        stage = FlinkStage(LoopClock(task.clock, task.timers), task.look)
+        stage = FlinkStage(task.clock, task.timers, task.look)
         self._tokens = KeyedTokens(stage) if kind_of(config.mode).has_keys else Tokens()
         called = CalledFunction(
             function, self._tokens, stage, task.spawn, forgets=config.retry is None
         )
         self._failures = Failures(self._tokens, called.attempts)
         super().__init__(stage, called, self._failures.plain)
-        self._operator: FlinkOperator | None = None
+        self._operator: Any = None
         self._markers: deque[Element] = deque()
         self._posted = self._run = 0
 
@@ -114,7 +114,6 @@ class FlinkSide(ForeignSide):
 
     def process(self, element: Element) -> None:
         """Process an element; for a barrier, take a snapshot."""
-        assert self._operator is not None
         if isinstance(element, Barrier | Snapshot):
             self.emit_snapshot(element, self._operator.snapshot(self._tokens.stored))
             return
@@ -124,12 +123,10 @@ class FlinkSide(ForeignSide):
 
     def run_mails(self) -> None:
         """Run the mails that are there."""
-        assert self._operator is not None
         self._operator.run_mails()
 
     def end_input(self) -> None:
         """Report the end of the input, and wait until the operator has emitted everything."""
-        assert self._operator is not None
         self._operator.end_input()
         self.is_finished = True
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
+from asyncwait.reference import TimerService
 from asyncwait.toolkit import reraise_fatal
 
 
@@ -83,33 +84,21 @@ class Actor:
         self._ended()
 
 
-class Clock(Protocol):
-    """The time of the loop, and its timers, which only the loop may use."""
-
-    def time(self) -> float:
-        """Return the time in seconds."""
-        ...
-
-    def register(self, when: float, callback: Callable[[], object]) -> Callable[[], object]:
-        """Call `callback` at a time; return a function that cancels it."""
-        ...
-
-
 class Alarm:
-    """A call at a given time, unless it is cancelled."""
+    """A call at a given time, unless it is cancelled; used on the loop."""
 
     def __init__(self, when: float, ring: Callable[[], object]) -> None:
         self._when, self._ring = when, ring
         self._is_cancelled = False
         self._drop: Callable[[], object] = lambda: None
 
-    def set(self, clock: Clock) -> None:
-        """Set the alarm; called on the loop."""
+    def set(self, timers: TimerService) -> None:
+        """Set the alarm."""
         if not self._is_cancelled:
-            self._drop = clock.register(self._when, self._ring)
+            self._drop = partial(timers.cancel, timers.register(self._when, self._ring))
 
     def cancel(self) -> None:
-        """Cancel the alarm; called on the loop."""
+        """Cancel the alarm."""
         self._is_cancelled = True
         self._drop()
 
@@ -127,10 +116,18 @@ def here() -> "Stage":
 
 
 class Stage:
-    """Lets threads take turns."""
+    """Lets threads take turns.
 
-    def __init__(self, clock: Clock, look: Callable[[], object]) -> None:
-        self.clock, self._look = clock, look
+    Args:
+        now: returns the time of the loop.
+        timers: of the loop, on which they are used.
+        look: makes the loop call `run` soon.
+    """
+
+    def __init__(
+        self, now: Callable[[], float], timers: TimerService, look: Callable[[], object]
+    ) -> None:
+        self.now, self._timers, self._look = now, timers, look
         self._loops = threading.Semaphore(0)
         self.is_over = False
         self._actors: list[Actor] = []
@@ -222,7 +219,7 @@ class Stage:
 
         While no other thread runs, a polling thread would find nothing new, so it need not look.
         """
-        now = self.clock.time()
+        now = self.now()
         for actor in self._actors:
             if actor.poll is None or actor.alarm is not None or actor.began == self._turns:
                 continue
@@ -230,7 +227,7 @@ class Stage:
             actor.alarm = Alarm(
                 since + ((now - since) // seconds + 1) * seconds, actor.ring(self._look)
             )
-            actor.alarm.set(self.clock)
+            actor.alarm.set(self._timers)
 
     # In a thread
 
@@ -246,7 +243,7 @@ class Stage:
             return True
         actor = self._current
         assert actor is not None
-        actor.wait_until(until, None if poll is None else (self.clock.time(), poll), self._turns)
+        actor.wait_until(until, None if poll is None else (self.now(), poll), self._turns)
         self._give_turn(actor)
         return until()
 
@@ -264,8 +261,8 @@ class Stage:
             rung()
             self._look()
 
-        alarm = Alarm(self.clock.time() + seconds, ring)
-        self.errand(partial(alarm.set, self.clock))
+        alarm = Alarm(self.now() + seconds, ring)
+        self.errand(partial(alarm.set, self._timers))
         return alarm
 
     def errand(self, errand: Callable[[], object]) -> None:

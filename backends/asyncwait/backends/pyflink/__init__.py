@@ -32,8 +32,9 @@ strategies, and the threads that all of these start. These parts are replaced or
   timers, its emitter and its calls running.
 """
 
+from asyncwait.backends.flink import RELEASE
 from asyncwait.backends.pyflink._function import PyFlinkFailed
-from asyncwait.backends.pyflink._load import RELEASE, PyFlinkUnavailable
+from asyncwait.backends.pyflink._load import PyFlinkUnavailable
 from asyncwait.backends.pyflink._open import open_operator
 from asyncwait.spec.exports import claim_exports
 

@@ -25,7 +25,7 @@ class datetime:  # noqa: N801 - the name by which it is imported
     @classmethod
     def now(cls) -> Self:
         """Return the present moment."""
-        return cls(here().clock.time())
+        return cls(here().now())
 
     def __sub__(self, other: Self) -> Span:
         return Span(self._seconds - other._seconds)

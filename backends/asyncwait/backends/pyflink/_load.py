@@ -14,10 +14,8 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
+from asyncwait.backends.flink import RELEASE
 from asyncwait.spec import AsyncWaitError, MissingExtra
-
-RELEASE = "2.3.0"
-"""The release on which the expected failures of this backend were found."""
 
 _FOLDER = "pyflink.fn_execution.datastream.process.async_function"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from asyncwait.backends.flink._foreign import ForeignStream, ForeignTask, LoopClock
+from asyncwait.backends.flink._foreign import ForeignStream, ForeignTask
 from asyncwait.backends.flink._retries import require_sayable
 from asyncwait.backends.flink._stage import Stage
 from asyncwait.backends.pyflink._function import CalledFunction
@@ -22,8 +22,7 @@ class PyFlinkTask(ForeignTask):
     def make_side(self, function: FunctionParts) -> PyFlinkSide:
         """Return PyFlink's side."""
         called = CalledFunction(function, self.spawn, self.look)
-        stage = Stage(LoopClock(self.clock, self.timers), self.look)
-        return PyFlinkSide(self.config, called, stage)
+        return PyFlinkSide(self.config, called, Stage(self.clock, self.timers, self.look))
 
 
 _PARTS = replace(REFERENCE, stream=ForeignStream, task=PyFlinkTask)

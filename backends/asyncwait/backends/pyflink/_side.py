@@ -115,22 +115,11 @@ Emit = Callable[[Held, Iterable[Any]], object]
 _NO_WATERMARK = -(1 << 63)
 
 
-class Output:
-    """PyFlink's output processor."""
-
-    def __init__(self, emit: Emit) -> None:
-        self._emit = emit
-
-    def process_outputs(self, windowed_value: Held, rows: Iterable[Any]) -> None:
-        """Emit the results of one record."""
-        self._emit(windowed_value, rows)
-
-
 def made(config: OperatorConfig, function: CalledFunction, emit: Emit) -> Any:
     """Return an `AsyncOperation`, as its worker in a cluster makes it."""
     described = _described(config, function)
     found = operation().AsyncOperation(_Serialized(described), None)
-    found.set_output_processor(Output(emit))
+    found.set_output_processor(SimpleNamespace(process_outputs=emit))
     return found
 
 
