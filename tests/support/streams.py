@@ -13,22 +13,15 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from asyncwait.backends.spark import Carry, EmbeddedSpark, unordered_wait
 from asyncwait.backends.spark.carry._reading import STATE
-from asyncwait.backends.spark.conformance._streams import sunk
+from asyncwait.backends.spark.conformance._streams import settings, sunk
 
 WITHIN = 250.0
-PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 @contextmanager
 def two_lanes(spark: EmbeddedSpark) -> Iterator[EmbeddedSpark]:
-    conf = spark.session.conf
-    before = {name: conf.get(name) for name in (PROVIDER, "spark.sql.shuffle.partitions")}
-    conf.set(PROVIDER, ROCKSDB)
-    conf.set("spark.sql.shuffle.partitions", "2")
-    yield spark
-    for name, value in before.items():
-        conf.set(name, str(value))
+    with settings(spark.session):
+        yield spark
 
 
 class Started:

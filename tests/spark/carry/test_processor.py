@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from pyspark import cloudpickle
 
 from asyncwait.backends.spark.carry import _processor
+from asyncwait.backends.spark.carry._host import CarryWork
 from asyncwait.backends.spark.carry._processor import CarryFailed, CarryProcessor, in_short
 from asyncwait.backends.spark.carry._records import (
     OutcomeCodec,
@@ -66,6 +67,17 @@ class Host:
         return {item.identity: b"!" for item in visit.wanted} if self.wanted[1:] else {}
 
 
+def opened(made: CarryWork, state: State) -> CarryProcessor:
+    processor = CarryProcessor(cloudpickle.dumps(made))
+    processor.init(state)
+    return processor
+
+
+def came(made: CarryWork, *ids: int) -> Any:
+    batch = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in ids], schema=COLUMNS)
+    return SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))
+
+
 def at(stamp: int) -> Any:
     return SimpleNamespace(getCurrentProcessingTimeInMs=lambda: stamp)
 
@@ -83,12 +95,9 @@ def host(monkeypatch: pytest.MonkeyPatch) -> Host:
 
 def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host) -> None:
     made, state = work(echo), State()
-    processor = CarryProcessor(cloudpickle.dumps(made))
-    processor.init(state)
-    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}] * 2, schema=COLUMNS)
-    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
+    processor, rows = opened(made, state), iter([came(made, 1, 1)])
 
-    assert out(processor.handleInputRows(("0",), iter(rows), at(1_500))) == []
+    assert out(processor.handleInputRows(("0",), rows, at(1_500))) == []
     assert out(processor.handleExpiredTimer(("0",), at(1_500), None)) == []
     assert host.wanted == [2]
     assert out(processor.handleExpiredTimer(("0",), at(2_100), None)) == []
@@ -99,19 +108,13 @@ def test_a_timer_of_a_batch_that_has_brought_rows_is_no_second_visit(host: Host)
 
 def test_restored_rows_are_in_flight_before_those_of_the_first_batch(host: Host) -> None:
     made, state = work(echo), State()
-    processor = CarryProcessor(cloudpickle.dumps(made))
-    processor.init(state)
-    batch = pa.RecordBatch.from_pylist([{"id": each, "name": "a"} for each in (2, 1, 2)], COLUMNS)
-    row = SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))
+    processor, row = opened(made, state), came(made, 2, 1, 2)
 
     processor.handleInitialState(("0",), row, at(1_500))
     assert state.value is not None
     held = processor._read(processor._lane_of("0"), state.value[0])
-    assert [each for each, _ in made.records.decode(each.record for each in held.in_flight)] == [
-        2,
-        1,
-        2,
-    ]
+    rows = made.records.decode(each.record for each in held.in_flight)
+    assert rows == [(2, "a"), (1, "a"), (2, "a")]
     assert [each.identity[1:] for each in held.in_flight] == [(1_499, 0), (1_499, 0), (1_499, 1)]
     assert state.timers == [2_000]
     assert out(processor.handleInputRows(("0",), iter([row]), at(1_500))) == []
@@ -140,15 +143,9 @@ def restarted(changed: dict[str, Any], about: dict[str, str]) -> list[bytes]:
     """Return what comes out of a lane in flight whose query starts again with changes."""
     before = dict.fromkeys(("lane_by", "key", "mode"), "a") | ABOUT
     made, state = replace(work(echo), about=shortened(before)), State()
-    batch = pa.RecordBatch.from_pylist([{"id": 1, "name": "a"}], schema=COLUMNS)
-    rows = [SimpleNamespace(rows=packed(map(Row, made.records.encode(batch))))]
-    first = CarryProcessor(cloudpickle.dumps(made))
-    first.init(state)
-    out(first.handleInputRows(("0",), iter(rows), at(1_500)))
+    out(opened(made, state).handleInputRows(("0",), iter([came(made, 1)]), at(1_500)))
     now = replace(made, about=shortened(before | about), **changed)
-    second = CarryProcessor(cloudpickle.dumps(now))
-    second.init(state)
-    return out(second.handleExpiredTimer(("0",), at(2_100), None))
+    return out(opened(now, state).handleExpiredTimer(("0",), at(2_100), None))
 
 
 def shortened(about: dict[str, str]) -> dict[str, str]:

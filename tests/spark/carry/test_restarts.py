@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 from pyspark.sql.functions import window
 from pyspark.sql.streaming import DataStreamWriter
-from streams import Started, until
+from streams import Started, Stream, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -33,14 +33,12 @@ KEYS = 6
 PARTITIONS = "spark.sql.shuffle.partitions"
 
 
-class Orders:
+class Orders(Stream):
     """A stream of orders, each of a key; the call of each key's first one waits for a file."""
 
     def __init__(self, spark: EmbeddedSpark, home: Path) -> None:
-        self.spark, self.home = spark, home
-        self.notes, self.goes, self.kept = home / "calls", home / "goes", home / "kept"
+        super().__init__(spark, home)
         self.host = home / "host"
-        (home / "in").mkdir(parents=True)
         self._files = 0
 
     def feed(self) -> None:
@@ -48,7 +46,7 @@ class Orders:
         rows = [{"id": self._files * KEYS + key, "k": key} for key in range(KEYS)]
         fresh = self.home / "fresh"
         fresh.write_text("\n".join(map(json.dumps, rows)))
-        fresh.rename(self.home / "in" / f"{self._files}.json")
+        fresh.rename(self.source / f"{self._files}.json")
         self._files += 1
 
     def writer(self, schema: str = "id long, k long", **changed: Any) -> DataStreamWriter:
@@ -63,7 +61,7 @@ class Orders:
                 await asyncio.sleep(0.05)
             return {"made": factor * row.id}
 
-        rows = self.spark.session.readStream.schema(schema).json(str(self.home / "in"))
+        rows = self.spark.session.readStream.schema(schema).json(str(self.source))
         carry = {"order_by": "id", "pause": 0.2, "budget": 0.1, "lease": 600} | changed.pop(
             "carry", {}
         )
@@ -74,13 +72,9 @@ class Orders:
         kept = writer.option("checkpointLocation", str(self.kept))
         return kept.trigger(processingTime="100 milliseconds")
 
-    def found(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         tables = (table for out in self.home.glob("out*") for table in sunk(out))
         return [row for table in tables for row in table.to_pylist()]
-
-    def calls(self) -> list[int]:
-        text = self.notes.read_text() if self.notes.exists() else ""
-        return [int(line) for line in text.split()]
 
     def run(self, until_calls: int, **changed: Any) -> None:
         """Run until so many calls have begun, and a micro-batch after that is over."""
@@ -92,10 +86,10 @@ class Orders:
     def run_until_out(self, rows: int, **changed: Any) -> None:
         self.goes.touch()
         with Started(self.writer(**changed)) as query:
-            until(lambda: len(self.found()) == rows, query)
+            until(lambda: len(self.rows()) == rows, query)
 
     def is_in_order(self) -> bool:
-        keys = [[row["id"] for row in self.found() if row["k"] == key] for key in range(KEYS)]
+        keys = [[row["id"] for row in self.rows() if row["k"] == key] for key in range(KEYS)]
         return all(ids == sorted(ids) for ids in keys)
 
 
@@ -134,12 +128,12 @@ def test_a_refused_restart_changes_nothing_and_another_version_calls_again(order
     orders.feed()
     for text, changed in REFUSED.items():
         assert text in refusal(orders.writer(**changed))
-    assert sorted(orders.calls()) == [*range(KEYS)]
+    assert orders.calls() == [*range(KEYS)]
     orders.run_until_out(2 * KEYS, factor=3, carry={"version": "2"})
 
-    assert sorted(orders.calls()) == sorted([*range(2 * KEYS), *range(KEYS)])
+    assert orders.calls() == sorted([*range(2 * KEYS), *range(KEYS)])
     assert orders.is_in_order()
-    assert {row["made"] / 3 for row in orders.found()} == set(range(2 * KEYS))
+    assert {row["made"] / 3 for row in orders.rows()} == set(range(2 * KEYS))
 
 
 @pytest.mark.timeout(700)
@@ -151,12 +145,12 @@ def test_what_changes_no_call_changes_no_order(orders: Orders) -> None:
     conf.set(PARTITIONS, "4")
     orders.feed()
     orders.run(KEYS, carry={"lease": 90, "pause": 0.3, "budget": 0.0})
-    assert sorted(orders.calls()) == [*range(KEYS)]
+    assert orders.calls() == [*range(KEYS)]
     conf.set(PARTITIONS, "1")
     orders.feed()  # Without rows Spark may begin no micro-batch behind a complete one.
     orders.run_until_out(3 * KEYS)
 
-    assert sorted(orders.calls()) == [*range(3 * KEYS)]
+    assert orders.calls() == [*range(3 * KEYS)]
     assert orders.is_in_order()
 
 
@@ -183,23 +177,23 @@ def test_a_drained_stream_has_read_nothing_new_and_may_change(
     _Stopped(writer, kept).begin()
     assert drain(writer, kept) <= KEYS  # The micro-batch that had begun may bring out some.
     assert drain(writer, f"file:{kept}/") == 0
-    assert sorted(orders.calls()) == sorted([*range(KEYS)] * 2)
-    assert sorted(row["id"] for row in orders.found()) == [*range(KEYS)]
+    assert orders.calls() == sorted([*range(KEYS)] * 2)
+    assert sorted(row["id"] for row in orders.rows()) == [*range(KEYS)]
     changed = {"schema": "id long, k long, new string", "factor": 3, "carry": {"lanes": 1}}
     orders.feed()
     with Started(orders.writer(**changed)) as query:
-        until(lambda: len(orders.found()) == 3 * KEYS, query)
+        until(lambda: len(orders.rows()) == 3 * KEYS, query)
         with pytest.raises(InvalidConfig, match="runs: stop it before"):
             drain(writer, kept)
 
     taken = decode_snapshot((tmp_path / "snapshot").read_bytes()).in_flight
     assert {each.key for each in taken} == set(range(KEYS))  # type: ignore[union-attr]
-    assert sorted(orders.calls()) == sorted([*range(KEYS), *range(3 * KEYS)])
+    assert orders.calls() == sorted([*range(KEYS), *range(3 * KEYS)])
 
 
 def test_the_writer_of_another_checkpoint_is_refused(orders: Orders, tmp_path: Path) -> None:
     orders.feed()
-    rows = orders.spark.session.readStream.schema("id long").json(str(orders.home / "in"))
+    rows = orders.spark.session.readStream.schema("id long").json(str(orders.source))
     elsewhere = orders.writer().option("checkpointLocation", "hdfs://there/kept")
     writers = {str(orders.kept): orders.writer(), "hdfs:": elsewhere, "None": rows.writeStream}
     for got, writer in writers.items():

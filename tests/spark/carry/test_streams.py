@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.functions import window
-from streams import PROVIDER, SLOW, Started, Stream, feed, until
+from streams import SLOW, Started, Stream, feed, until
 
 from asyncwait.backends.spark import (
     Carry,
@@ -19,6 +19,7 @@ from asyncwait.backends.spark import (
     ordered_wait,
     unordered_wait,
 )
+from asyncwait.backends.spark.carry._plan import PROVIDER
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
 from asyncwait.spec.limits import Limit
 

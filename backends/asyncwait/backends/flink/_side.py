@@ -8,18 +8,30 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
+from types import SimpleNamespace
 from typing import Any
 
 from asyncwait.backends.flink._foreign import ForeignSide, ForeignTask
 from asyncwait.backends.flink._function import CalledFunction
 from asyncwait.backends.flink._jvm import flink, java
-from asyncwait.backends.flink._operator import FlinkOperator, Settings, kind_of
-from asyncwait.backends.flink._retries import MAX_INT, NEVER, deadline, no_retry, strategy
+from asyncwait.backends.flink._operator import (
+    Clock,
+    java_marker,
+    java_timer,
+    kind_of,
+    set_running,
+    supplier,
+)
+from asyncwait.backends.flink._retries import NEVER, no_retry, strategy
 from asyncwait.backends.flink._stage import Stage
-from asyncwait.backends.flink._state import Restorable
+from asyncwait.backends.flink._state import Restorable, initializer, java_element, taken_state
+from asyncwait.backends.flink._surroundings import environment, proxy, stream_config
 from asyncwait.backends.flink._values import Failures, KeyedTokens, Tokens
-from asyncwait.spec import Barrier, Element, LatencyMarker, Record, Retry, Snapshot
+from asyncwait.spec import Element, LatencyMarker, Record, Retry, Watermark, WatermarkStatus
 from asyncwait.toolkit import FunctionParts
+
+_PRIORITY = 0
+"""Priority of the operator's mails: it is alone in its chain."""
 
 
 class FlinkStage(Stage):
@@ -42,22 +54,24 @@ class FlinkStage(Stage):
 class FlinkSide(ForeignSide):
     """Makes the operator, drives it as a task does, and serves its requests to the task.
 
-    All its methods run in Flink's thread, except `posted` and the properties.
+    All its methods run in Flink's thread, except `_post` and the properties.
     """
 
     def __init__(
         self, task: ForeignTask, function: FunctionParts, stored: tuple[Restorable, ...]
     ) -> None:
         self._task, self._stored, config = task, stored, task.config
+        self._kind = kind_of(config.mode)
         self.stage: FlinkStage
         stage = FlinkStage(task.clock, task.timers, task.look)
-        self._tokens = KeyedTokens(stage) if kind_of(config.mode).has_keys else Tokens()
+        self._tokens = KeyedTokens(stage) if self._kind.has_keys else Tokens()
         called = CalledFunction(
             function, self._tokens, stage, task.spawn, forgets=config.retry is None
         )
         self._failures = Failures(self._tokens, called.attempts)
         super().__init__(stage, called, self._failures.plain)
-        self._operator: Any = None
+        self._java: Any = None
+        """The operator, its mailbox, executor of mails, and timers."""
         self._markers: deque[Element] = deque()
         self._posted = self._run = 0
 
@@ -82,29 +96,49 @@ class FlinkSide(ForeignSide):
         with suppress(BaseException):  # the operator is left: no caller takes the error
             super().live()
             self.stage.wait(lambda: False)
-        operator, self._operator = self._operator, None
+        made, self._java = self._java, None
         self.stage.set_clock = None
-        if operator is not None:
-            with suppress(Exception):
-                operator.close()
-        del operator
+        with suppress(Exception):
+            if made is not None:
+                made.timers.quiesce()
+                made.mailbox.quiesce()
+                made.operator.close()
+                made.mailbox.close()
+        del made
         java("java.lang.Thread").detach()  # otherwise Java keeps the thread and its objects forever
 
     def begin(self) -> None:
-        """Make the operator, and open it."""
-        config, opened = self._task.config, copy_context()
+        """Make the operator, and open it: without room for restored records it blocks (RS-4)."""
+        config, kind, opened = self._task.config, self._kind, copy_context()
         self.function.parts = self.function.parts.within(opened)
         stored, self._stored = self._stored, ()
-        settings = Settings(
-            self.function.java(),
-            config.mode,
-            min(config.capacity, MAX_INT),
-            deadline(config),
-            self._strategy(config.retry, opened),
-            kind_of(config.mode).written(stored, self._tokens.of_stored) if stored else None,
+        state = kind.written(stored, self._tokens.of_stored) if stored else None
+        tasks = "streaming.runtime.tasks."
+        clock = Clock(self._now)
+        mailbox = flink(f"{tasks}mailbox.TaskMailboxImpl")(java("java.lang.Thread").currentThread())
+        immediate = flink(f"{tasks}StreamTaskActionExecutor").IMMEDIATE
+        mails = flink(f"{tasks}mailbox.MailboxExecutorImpl")(mailbox, _PRIORITY, immediate)
+        executor = self._watched(mails)
+        env = environment(state, self._failed)
+        container = flink(f"{tasks}OneInputStreamTask")(env, self._timer_service(clock))
+        set_running(container)
+        timers = container.getProcessingTimeServiceFactory().createProcessingTimeService(executor)
+        factory = kind.factory(config, self.function.java(), self._strategy(config.retry, opened))
+        factory.setProcessingTimeService(timers)
+        factory.setMailboxExecutor(executor)
+        operator = factory.createStreamOperator(
+            flink("streaming.api.operators.StreamOperatorParameters")(
+                container,
+                stream_config(has_keys=kind.has_keys),
+                self._output(),
+                supplier(timers),
+                None,
+                executor,
+            )
         )
-        self._operator = operator = FlinkOperator(self, settings)
-        self.stage.set_clock = operator.set_clock
+        operator.initializeState(initializer(env))
+        self._java = SimpleNamespace(operator=operator, mailbox=mailbox, mails=mails, timers=timers)
+        self.stage.set_clock = clock.set
         operator.open()
 
     def _strategy(self, retry: Retry | None, opened: Context) -> Any:
@@ -113,37 +147,92 @@ class FlinkSide(ForeignSide):
         return strategy(retry, self.stage, self._tokens, self._failures.error_of, opened)
 
     def process(self, element: Element) -> None:
-        """Process an element; for a barrier, take a snapshot."""
-        if isinstance(element, Barrier | Snapshot):
-            self.emit_snapshot(element, self._operator.snapshot(self._tokens.stored))
-            return
-        if isinstance(element, LatencyMarker):
-            self._markers.append(element)
-        self._operator.process(element, self._tokens.of_record)
+        """Process an element; for a barrier, take a snapshot. Without room it blocks (BP-1)."""
+        operator, tokens = self._java.operator, self._tokens
+        match element:
+            case Record():
+                operator.processElement(java_element(element, tokens.of_record))
+            case Watermark():
+                operator.processWatermark(java_element(element, tokens.of_record))
+            case WatermarkStatus():
+                status = flink("streaming.runtime.watermarkstatus.WatermarkStatus")
+                operator.processWatermarkStatus(status.IDLE if element.idle else status.ACTIVE)
+            case LatencyMarker():
+                self._markers.append(element)
+                operator.processLatencyMarker(java_marker())
+            case _:
+                stored = self._kind.read(taken_state(operator), tokens.stored)
+                self.emit_snapshot(element, stored)
 
     def run_mails(self) -> None:
         """Run the mails that are there."""
-        self._operator.run_mails()
+        made = self._java
+        while made.mailbox.hasMail():
+            self._run += 1
+            made.mails.tryYield()
 
     def end_input(self) -> None:
-        """Report the end of the input, and wait until the operator has emitted everything."""
-        self._operator.end_input()
+        """Report the end of the input, and wait until everything has come out (EI-1)."""
+        self._java.operator.endInput()
+        self._java.operator.finish()
         self.is_finished = True
 
-    # Requests of the operator to its task; in Flink's thread, except `posted`
+    def _watched(self, mails: Any) -> Any:
+        """Return Flink's own executor of mails, which are counted, and waited for."""
+        options = flink("api.common.operators.MailboxExecutor$MailOptions")
 
-    def posted(self) -> None:
+        def execute(*mail: Any) -> None:
+            if isinstance(mail[0], options):
+                mails.execute(mail[0], mail[1], mail[2], *mail[3:])
+            else:
+                mails.execute(mail[0], mail[1], *mail[2:])
+            self._post()
+
+        def take() -> None:
+            self._wait_for_mail()
+            mails.yield_()
+            while self._wait_for_room():
+                mails.yield_()
+
+        methods = {"execute": execute, "yield": take, "tryYield": mails.tryYield}
+        return proxy("api.common.operators.MailboxExecutor", methods)
+
+    def _timer_service(self, clock: Clock) -> Any:
+        return proxy(
+            "streaming.runtime.tasks.TimerService",
+            {
+                "getClock": lambda: clock.java,
+                "getCurrentProcessingTime": clock.java.absoluteTimeMillis,
+                "registerTimer": lambda when, callback: self._register(int(when), callback),
+            },
+        )
+
+    def _output(self) -> Any:
+        emit = self.given.append
+        return proxy(
+            "streaming.api.operators.Output",
+            {
+                "collect": self._collect,
+                "emitWatermark": lambda mark: emit(Watermark(int(mark.getTimestamp()))),
+                "emitWatermarkStatus": lambda s: emit(WatermarkStatus(bool(s.isIdle()))),
+                "emitLatencyMarker": lambda _: emit(self._markers.popleft()),
+            },
+        )
+
+    # Requests of the operator to its task; in Flink's thread, except `_post`
+
+    def _post(self) -> None:
         """Count a new mail; may be called from any thread."""
         self._posted += 1
         self._task.loop.call_from_thread(self._task.look)
 
-    def wait_for_mail(self) -> None:
+    def _wait_for_mail(self) -> None:
         """Wait for a mail; raise the cancellation if the task has failed."""
         self._require_sound()
         self.stage.wait(lambda: self.has_mail)
         self._run += 1
 
-    def wait_for_room(self) -> bool:
+    def _wait_for_room(self) -> bool:
         """Wait until the output is taken or a mail comes; return whether a mail came.
 
         While the consumer has output to take, deadlines fire, and no element is admitted.
@@ -159,41 +248,29 @@ class FlinkSide(ForeignSide):
         if self.failure is not None:
             raise _cancellation()
 
-    def ran(self) -> None:
-        """Count a mail that was run."""
-        self._run += 1
-
-    def now(self) -> int:
+    def _now(self) -> int:
         """Return the processing time, in milliseconds."""
         return round(self._task.clock() * 1000)
 
-    def register(self, when: int, callback: Any) -> Callable[[], object]:
-        """Call `callback` at a time, in milliseconds; return a function that cancels it."""
+    def _register(self, when: int, callback: Any) -> Any:
+        """Call `callback` at a time, in milliseconds; return a timer for Java."""
         from jpype import JLong
 
         def fire() -> None:
             callback.onProcessingTime(JLong(when))
 
         if when >= NEVER:
-            return lambda: None
+            return java_timer(lambda: None)
         timer = self.stage.ask(lambda: self._task.timers.register(when / 1000, fire))
-        return lambda: self._task.timers.cancel(timer)
+        return java_timer(lambda: self._task.timers.cancel(timer))
 
-    def collect(self, record: Any) -> None:
+    def _collect(self, record: Any) -> None:
         """Emit a result, with the key of its record."""
         result = self._tokens.taken(record.getValue())
         when = int(record.getTimestamp()) if record.hasTimestamp() else None
         self.given.append(Record(result.value, when, result.record.key))
 
-    def emit(self, element: Element) -> None:
-        """Emit a watermark or a status."""
-        self.given.append(element)
-
-    def emit_marker(self) -> None:
-        """Emit the first of the waiting latency markers."""
-        self.given.append(self._markers.popleft())
-
-    def failed(self, error: Any) -> None:
+    def _failed(self, error: Any) -> None:
         """Store an error that Flink reports to its cluster; the task fails with the first one."""
         if self.failure is None:
             self.failure = self._failures.of_cluster(error)

@@ -88,14 +88,22 @@ Play: TypeAlias = Callable[[Sequence[LegStart], Sequence[CarryWork], sql.StructT
 
 
 @contextmanager
-def stage(session: SparkSession) -> Generator[Play]:
-    """Yield a player of legs with two call hosts, which end behind it."""
+def settings(session: SparkSession) -> Generator[None]:
+    """Give a session the settings of carried streams with two lanes, and put back its own."""
     with ExitStack() as ends:
         for name, value in _SETTINGS.items():
             old = session.conf.get(name, None)
             put_back = partial(session.conf.set, name, old)
             ends.callback(partial(session.conf.unset, name) if old is None else put_back)
             session.conf.set(name, value)
+        yield
+
+
+@contextmanager
+def stage(session: SparkSession) -> Generator[Play]:
+    """Yield a player of legs with two call hosts, which end behind it."""
+    with ExitStack() as ends:
+        ends.enter_context(settings(session))
         folder = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
         legs = LegsWork(ends.enter_context(folder))
         ends.callback(legs.end_hosts)
