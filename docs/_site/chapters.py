@@ -5,7 +5,7 @@ import inspect
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import import_module, resources
 from typing import NamedTuple, TypeAlias
 
@@ -24,6 +24,7 @@ from asyncwait.conformance.timeline import draw
 from asyncwait.reference import open_operator
 from asyncwait.spec.rules import Rule, areas, carry_rules, hedge_rules, mailbox_rules, rules
 from asyncwait.spec.scenario import Capability, needs
+from asyncwait.spec.texts import counted
 
 AnyFaulty: TypeAlias = Faulty | FaultyMailbox | FaultyCarry | FaultyHedge
 
@@ -126,7 +127,8 @@ def _belonging(rule: str, uri: str) -> Iterator[str]:
     page_of_faults = relative(f"faults/{folder_of(rule)}.md", uri)
     shown = (f"[{name}]({relative(page, uri)}#{name})" for page, name in examples)
     broken = (f"[{name}]({page_of_faults}#{name})" for name in faults)
-    yield f'??? example "{counted(examples, "example")}, {counted(faults, "faulty operator")}"'
+    shown_by, broken_by = counted(len(examples), "example"), counted(len(faults), "faulty operator")
+    yield f'??? example "{shown_by}, {broken_by}"'
     yield ""
     if examples:  # The suite of carrying has none: it plays all small runs.
         yield f"    Shown by {', '.join(shown)}."
@@ -147,11 +149,6 @@ def _witnessed(rule: str) -> Iterator[str]:
         yield f"\n    {told}\n\n{textwrap.indent(block, '    ')}"
 
 
-def counted(things: Collection[object], name: str) -> str:
-    """Return how many there are, in words."""
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
-
-
 BUG = re.compile(r"^\| (?P<bug>[^|]*) \| (?P<what>[^|]*) \| [A-Z]+-\d+ \| `(?P<name>.+)` \|$")
 """A row of the page on bugs; an empty cell repeats the row above."""
 
@@ -160,7 +157,8 @@ def example_pages() -> Iterator[tuple[str, str]]:
     """Yield the pages of examples, each after its place on the site."""
     for uri, (title, examples) in EXAMPLE_PAGES.items():
         yield uri, f"# Examples: {title}\n\n{_INTRODUCTION}{''.join(_examples(examples, uri))}"
-    yield MAILBOX_PAGE, "".join(_mailbox_examples(MAILBOX_PAGE))
+    mailboxes = "".join(_examples(MAILBOX_EXAMPLES, MAILBOX_PAGE))
+    yield MAILBOX_PAGE, f"# Examples: the task mailbox\n\n{_OF_MAILBOXES}{mailboxes}"
 
 
 _INTRODUCTION = """\
@@ -168,24 +166,19 @@ The reference plays each on a virtual clock, and the build of this site draws th
 `asyncwait play BACKEND NAME` plays it on your operator.
 
 """
+_OF_MAILBOXES = "`asyncwait verify --mailbox MODULE:CALLABLE` plays them on a mailbox of yours.\n\n"
 
 
-def _examples(examples: Iterable[Example], uri: str) -> Iterator[str]:
+def _examples(examples: Iterable[Example | MailboxExample], uri: str) -> Iterator[str]:
     for example in examples:
+        yield f"## {example.name} {{ #{example.name} }}\n\n{example.sentence}\n\n"
+        yield f"About {rule_links(example.rules, uri)}.\n\n"
+        if isinstance(example, MailboxExample):
+            yield _folded("The program", "text", "\n".join(notation_of(example.program)))
+            continue
         trace = play(open_operator, example.scenario, "asyncio")
         drawn = [*describe_scenario(example.scenario), *draw(example.scenario, trace)]
-        yield f"## {example.name} {{ #{example.name} }}\n\n{example.sentence}\n\n"
-        yield f"About {rule_links(example.rules, uri)}.\n\n"
         yield _folded("What happens", "text", "\n".join(drawn))
-
-
-def _mailbox_examples(uri: str) -> Iterator[str]:
-    yield "# Examples: the task mailbox\n\n"
-    yield "`asyncwait verify --mailbox MODULE:CALLABLE` plays them on a mailbox of yours.\n\n"
-    for example in MAILBOX_EXAMPLES:
-        yield f"## {example.name} {{ #{example.name} }}\n\n{example.sentence}\n\n"
-        yield f"About {rule_links(example.rules, uri)}.\n\n"
-        yield _folded("The program", "text", "\n".join(notation_of(example.program)))
 
 
 def fault_pages() -> Iterator[tuple[str, str]]:
@@ -206,16 +199,16 @@ def fault_pages() -> Iterator[tuple[str, str]]:
 
 
 def _gallery(uri: str) -> Iterator[str]:
-    yield f"# The gallery\n\n{counted(FAULTY, 'operator')} break one rule each, by one small "
-    yield f"change to a sound one, and {counted(FAULTY_MAILBOXES, 'mailbox')[:-1]}es do, and "
+    yield f"# The gallery\n\n{counted(len(FAULTY), 'operator')} break one rule each, by one small "
+    yield f"change to a sound one, and {len(FAULTY_MAILBOXES)} mailboxes do, and "
     yield f"{len(FAULTY_CARRY)} lanes and hosts. The suite convicts each of them by that rule. "
     yield "`asyncwait verify faulty-NAME` shows the verdict on an operator.\n\n"
     yield "| operator | breaks | what it does | bug that had it |\n|---|---|---|---|\n"
     bugs = bugs_by_operator()
     for faulty in EVERY_FAULT:
         link = f"[{faulty.name}]({folder_of(faulty.rule)}.md#{faulty.name})"
-        bug = bugs.get(faulty.name, ("", ""))[0]
-        yield f"| {link} | {rule_link(faulty.rule, uri)} | {_cell(faulty.sentence)} | {bug} |\n"
+        bug, sentence = bugs.get(faulty.name, ("",))[0], faulty.sentence.replace("|", "\\|")
+        yield f"| {link} | {rule_link(faulty.rule, uri)} | {sentence} | {bug} |\n"
 
 
 def _faults(faults: Iterable[AnyFaulty], uri: str) -> Iterator[str]:
@@ -243,10 +236,6 @@ def bugs_by_operator() -> dict[str, tuple[str, str]]:
     return found
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def _folded(title: str, language: str, text: str) -> str:
     block = f"```{language}\n{text.rstrip()}\n```"
     return f'??? quote "{title}"\n\n{textwrap.indent(block, "    ")}\n\n'
@@ -260,12 +249,8 @@ CONTRACT = (
 """Names that an author of an operator meets, in reading order."""
 
 
-def rules_page(uri: str) -> str:
-    """Return the list of all rules."""
-    return "".join(_rules_page(uri))
-
-
-def _rules_page(uri: str) -> Iterator[str]:
+def rules_page(uri: str) -> Iterator[str]:
+    """Yield the parts of the list of all rules."""
     yield f"# All rules\n\n{len(rules())} hold operators, {len(mailbox_rules())} mailboxes, "
     yield f"{len(carry_rules())} lanes and hosts, {len(hedge_rules())} functions with stand-ins. "
     yield "`asyncwait rules` prints the list, `asyncwait rules ID` a rule.\n"
@@ -288,12 +273,8 @@ def _rules(of_area: Iterable[Rule], uri: str) -> Iterator[str]:
         yield f"| {len(examples)} | {broken} |\n"
 
 
-def capabilities_page(uri: str) -> str:
-    """Return the page on what an operator may do without."""
-    return "".join(_capabilities_page(uri))
-
-
-def _capabilities_page(uri: str) -> Iterator[str]:
+def capabilities_page(uri: str) -> Iterator[str]:
+    """Yield the parts of the page on what an operator may do without."""
     yield """\
 # Capabilities
 
@@ -325,12 +306,8 @@ def _capabilities(kinds: Iterable[Capability], uri: str) -> Iterator[str]:
         yield f"| `{kind.value}` | {kind.brings} | {kind.part_of or ''} | {played} | {told} |\n"
 
 
-def contract_page() -> str:
-    """Return the page that shows the contract as it stands in the code."""
-    return "".join(_contract_page())
-
-
-def _contract_page() -> Iterator[str]:
+def contract_page() -> Iterator[str]:
+    """Yield the parts of the page that shows the contract as it stands in the code."""
     yield """\
 # The contract
 

@@ -74,9 +74,9 @@ def _generated() -> Iterator[tuple[str, str]]:
     sys.path.append(str(ROOT / "examples" / "peers"))
     from peer_pages import pages  # Their folder has the measurements, and plays them again.
 
-    yield "spec/rules.md", rules_page("spec/rules.md")
-    yield "capabilities.md", capabilities_page("capabilities.md")
-    yield "contract.md", contract_page()
+    yield "spec/rules.md", "".join(rules_page("spec/rules.md"))
+    yield "capabilities.md", "".join(capabilities_page("capabilities.md"))
+    yield "contract.md", "".join(contract_page())
     yield from TABLES_BUILT.items()
     yield from pages()
     yield from example_pages()

@@ -129,12 +129,6 @@ class Board:
         return tell
 
 
-def tell_of_project(gate: Gate, *others: str) -> None:
-    """Print the options taken from the project's file; `others` are keys that are not."""
-    if line := gate.taken(*others):
-        say(line, err=True)
-
-
 def update_expected_failures(
     gate: Gate, played: Sequence[Played], left_out: Mapping[str, str]
 ) -> None:
@@ -329,7 +323,8 @@ def verify_command(
                 "--update-expected-failures: name the file with --expected-failures"
             )
         counted = full or exhaustive or count is not None
-        tell_of_project(gate, *(["seed"] if seed is not None else []), *(["count"] * counted))
+        if line := gate.taken(*["seed"] * (seed is not None), *["count"] * counted):
+            say(line, err=True)
         rules = (*(chosen("rule", only) if only else ()), *rules_of(parts))
         count = count or (FULL if full else (not exhaustive and gate.count) or QUICK)
         seed = (gate.seed or 0) if seed is None else seed

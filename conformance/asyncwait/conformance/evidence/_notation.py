@@ -35,7 +35,8 @@ has come to its end, and so has its input:
     40: ends failed CallFailed record=a cause=ValueError abandoned=1
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -170,8 +171,10 @@ def _happens(at: float, words: list[str], before: Sequence[CallStarted]) -> Iter
             yield Blocked(at, float(until))
         case ["misuse", what, *detail]:
             yield _with(Misuse, at=at, what=what, detail=" ".join(detail))
+        case _ if (plain := " ".join(words)) in _PLAIN:
+            yield _PLAIN[plain](at)
         case _:
-            yield _plain(at, " ".join(words))
+            raise ValueError("nothing happens by these words")
 
 
 def _figures(options: Sequence[str]) -> dict[str, Any]:
@@ -206,24 +209,17 @@ def _of_a_call(at: float, call: int, how: list[str]) -> Iterator[Event]:
             raise ValueError("no call does that")
 
 
-def _plain(at: float, words: str) -> Event:
-    match words:
-        case "waits":
-            return SinkWaits(at)
-        case "gives up":
-            return SinkGaveUp(at)
-        case "left" | "left raising":
-            return SinkLeft(at, raising=words == "left raising")
-        case "reads":
-            return SourceAsked(at)
-        case "end" | "end raised":
-            return SourceEnded(at, raised=words == "end raised")
-        case "closes":
-            return SourceClosed(at)
-        case "closed":
-            return Closed(at)
-        case _:
-            raise ValueError("nothing happens by these words")
+_PLAIN: Mapping[str, Callable[[float], Event]] = {
+    "waits": SinkWaits,
+    "gives up": SinkGaveUp,
+    "left": SinkLeft,
+    "left raising": partial(SinkLeft, raising=True),
+    "reads": SourceAsked,
+    "end": SourceEnded,
+    "end raised": partial(SourceEnded, raised=True),
+    "closes": SourceClosed,
+    "closed": Closed,
+}
 
 
 def _with(kind: type[EventT], **fields: Any) -> EventT:

@@ -193,7 +193,9 @@ def _tell(told: dict[str, Any], statement: str) -> None:
     head, colon, rest = statement.partition(": ")
     name, *words = statement.split()
     if colon and head.isdecimal():
-        told["inputs"] += tuple(_timed(int(head), word) for word in _each(rest.split()))
+        for word in _each(rest.split()):
+            element, _, blocks = word.partition("%")
+            told["inputs"] += (Timed(int(head), element_of(element), int(blocks or 0)),)
     elif colon:
         values = head.removeprefix("plan ").split()
         told["plans"] += tuple(_plan(value_of(each), rest.replace("*", each)) for each in values)
@@ -205,11 +207,6 @@ def _tell(told: dict[str, Any], statement: str) -> None:
         raise ValueError("that has been told already")
     else:
         told[name] = _field(name, words)
-
-
-def _timed(at: int, word: str) -> Timed:
-    element, _, blocks = word.partition("%")
-    return Timed(at, element_of(element), int(blocks or 0))
 
 
 def _each(words: list[str]) -> Iterator[str]:
@@ -351,7 +348,7 @@ def _input(timed: Timed) -> str:
 
 def _told_plan(plan: Plan) -> str:
     head = word_of(plan.value)
-    clauses = [*_repeated(" times ", map(_told_step, plan.steps))]
+    clauses = [*_repeated(" times ", map(_told_act, plan.steps))]
     handlers = {"late": plan.handler, "failed": plan.failure}
     clauses += [f"{name} {_told_act(h)}" for name, h in handlers.items() if h != Handler("none")]
     clauses += [f"costs {plan.cost}"] * (plan.cost != 1)
@@ -359,13 +356,11 @@ def _told_plan(plan: Plan) -> str:
     return f"{head if head == plan.value else f'plan {head}'}: {', '.join(clauses)}"
 
 
-def _told_step(step: Step) -> str:
-    return f"{f'{step.after} ' if step.after else ''}{_told_act(step)}"
-
-
 def _told_act(act: Step | Handler) -> str:
     error = {"raise": f"raises {act.error or 'own'}", "misreturn": f"misreturns {act.error}"}
     verb = error.get(act.does) or {"reply": "gives"}.get(act.does, act.does)
     told = {"does", "after", "results", "error"}
     options = [*options_in(act, [name for name in act.__struct_fields__ if name not in told])]
-    return " ".join([verb, *map(word_of, act.results), *(["with", *options] if options else [])])
+    after = [str(act.after)] if isinstance(act, Step) and act.after else []
+    ends = ["with", *options] if options else []
+    return " ".join([*after, verb, *map(word_of, act.results), *ends])

@@ -124,7 +124,11 @@ class _Reading:
                 self.runs.append(Run(line))
             case Played() if run and line.number == len(run.played):
                 self.runs[-1] = msgspec.structs.replace(run, played=(*run.played, line))
-            case Result() if run and line.rule in self.rules and _is_shown(line, run):
+            case Result() if (
+                run
+                and line.rule in self.rules
+                and all(piece.played < len(run.played) for piece in line.evidence)
+            ):
                 self.runs[-1] = msgspec.structs.replace(run, results=(*run.results, line))
             case RunFooter() if run:
                 self.runs[-1] = msgspec.structs.replace(run, footer=line)
@@ -146,10 +150,6 @@ class _Reading:
                 made, by = header.created, header.asyncwait
                 runs.append(Run(RunHeader(name, (), (), 0, 0, made, by, doubt=doubt)))
         return Report(header, tuple(self.rules.values()), tuple(runs))
-
-
-def _is_shown(result: Result, run: Run) -> bool:
-    return all(piece.played < len(run.played) for piece in result.evidence)
 
 
 def _decoded(number: int, line: bytes) -> Line:

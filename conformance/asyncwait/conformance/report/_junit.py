@@ -4,7 +4,7 @@ A status that decides nothing is an error there, not a skipped success: a build 
 errors, and a rule that was never seen to hold does not hold.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
@@ -55,21 +55,20 @@ def _suite(report: Report, run: Run, title: str) -> ET.Element:
     if run.header.created[:1].isdigit():
         suite.set("timestamp", _clean(run.header.created.partition("+")[0].rstrip("Z")))
     properties = ET.SubElement(suite, "properties")
-    for name, value in _properties(run):
+    about = {
+        "verdict": run.claim,
+        "asyncwait": run.header.asyncwait,
+        "profiles": ", ".join(run.header.profiles),
+        "seed": str(run.header.seed),
+        "planned": str(run.header.planned),
+    }
+    for name, value in about.items():
         ET.SubElement(properties, "property", name=name, value=_clean(value))
     for result in run.results:
         _add_case(suite, report, run, result)
     _add_whole(suite, run)
     ET.SubElement(suite, "system-out").text = _clean(run.line)
     return _counted(suite)
-
-
-def _properties(run: Run) -> Iterator[tuple[str, str]]:
-    yield "verdict", run.claim
-    yield "asyncwait", run.header.asyncwait
-    yield "profiles", ", ".join(run.header.profiles)
-    yield "seed", str(run.header.seed)
-    yield "planned", str(run.header.planned)
 
 
 def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> None:

@@ -67,16 +67,9 @@ def header_of(
 
 
 def _text_of(rule: Rule) -> RuleText:
+    same = set(RuleText.__struct_fields__) - {"chapter"}
     return RuleText(
-        rule.id,
-        rule.area,
-        areas()[rule.area].title,
-        rule.title,
-        rule.level,
-        rule.since,
-        rule.sentence,
-        rule.why,
-        rule.hint,
+        chapter=areas()[rule.area].title, **{name: getattr(rule, name) for name in same}
     )
 
 
@@ -154,17 +147,8 @@ def _in_words(played: Played, failure: Failure, size: int) -> Played:
 
 
 def _run_of(verdict: Verdict, created: str, evidence: _Collected) -> Run:
-    return Run(
-        _header(verdict, created),
-        tuple(evidence.played[verdict.backend]),
-        tuple(_results(verdict, evidence)),
-        _footer(verdict),
-    )
-
-
-def _header(verdict: Verdict, created: str) -> RunHeader:
     only = tuple(result.rule.id for result in verdict.results)
-    return RunHeader(
+    header = RunHeader(
         verdict.backend,
         tuple(sorted(verdict.capabilities)),
         tuple(map(str, profiles_of(verdict.capabilities))),
@@ -176,6 +160,26 @@ def _header(verdict: Verdict, created: str) -> RunHeader:
         only if len(only) < len(rules()) else (),
         spec=verdict.spec,
     )
+    footer = RunFooter(
+        verdict.backend,
+        verdict.word,
+        verdict.claim,
+        verdict.line,
+        EXIT_CODES[verdict.word],
+        dict(Counter(result.status for result in verdict.results)),
+        verdict.scenarios,
+        round(verdict.seconds, 3),
+        tuple(shortened(error, LONGEST) for error in verdict.errors[:ERRORS]),
+        max(len(verdict.errors) - ERRORS, 0),
+        verdict.stopped,
+        verdict.self_reported,
+        verdict.known,
+        dict(verdict.stale),
+        {rule: str(day) for rule, day in verdict.expired.items()},
+        tuple(result.rule.id for result in verdict.newer),
+    )
+    played = tuple(evidence.played[verdict.backend])
+    return Run(header, played, tuple(_results(verdict, evidence)), footer)
 
 
 def _is_expected(result: RuleResult) -> bool:
@@ -204,24 +208,3 @@ def _results(verdict: Verdict, evidence: _Collected) -> Iterator[Result]:
             max(len(result.failures) - len(pieces), 0),
             places.get(rule, 0),
         )
-
-
-def _footer(verdict: Verdict) -> RunFooter:
-    return RunFooter(
-        verdict.backend,
-        verdict.word,
-        verdict.claim,
-        verdict.line,
-        EXIT_CODES[verdict.word],
-        dict(Counter(result.status for result in verdict.results)),
-        verdict.scenarios,
-        round(verdict.seconds, 3),
-        tuple(shortened(error, LONGEST) for error in verdict.errors[:ERRORS]),
-        max(len(verdict.errors) - ERRORS, 0),
-        verdict.stopped,
-        verdict.self_reported,
-        verdict.known,
-        dict(verdict.stale),
-        {rule: str(day) for rule, day in verdict.expired.items()},
-        tuple(result.rule.id for result in verdict.newer),
-    )

@@ -142,7 +142,11 @@ def _in_error(verdict: Verdict) -> Iterator[str]:
 
 def _undecided(verdict: Verdict) -> Iterator[str]:
     """Yield a line for each reason why rules are undecided, and one for the inapplicable rules."""
-    for (status, note), ids in _by_reason(verdict).items():
+    by_reason: dict[tuple[Status, str], list[str]] = {}
+    for result in verdict.results:
+        if result.status in {"error", "untested", "blocked"}:
+            by_reason.setdefault((result.status, result.note), []).append(result.rule.id)
+    for (status, note), ids in by_reason.items():
         why = "" if note == verdict.stopped else f" ({note})"
         yield f"{status}{why}: {', '.join(ids)}"
     if spared := [r for r in verdict.results if r.status == "not-applicable"]:
@@ -159,14 +163,6 @@ def _unseen(verdict: Verdict) -> Iterator[str]:
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
         where = f"expected to fail, not seen with seed {verdict.seed}"
         yield f"{where}: {', '.join(ids)}; another seed may show it"
-
-
-def _by_reason(verdict: Verdict) -> Mapping[tuple[Status, str], list[str]]:
-    rules: dict[tuple[Status, str], list[str]] = {}
-    for result in verdict.results:
-        if result.status in {"error", "untested", "blocked"}:
-            rules.setdefault((result.status, result.note), []).append(result.rule.id)
-    return rules
 
 
 STYLES: Mapping[Word, str] = {

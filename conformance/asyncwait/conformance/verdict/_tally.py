@@ -305,13 +305,9 @@ def _failed(case: Case, findings: frozenset[str], judged: Judged) -> Failed:
     return Failed(
         findings,
         frozenset(rule for rule, moment in moments.items() if moment == first),
-        _applied(judged),
+        frozenset(rule for rule, judgement in judged.by_rule.items() if judgement.applied),
         frozenset(case.about),
     )
-
-
-def _applied(judged: Judged) -> frozenset[str]:
-    return frozenset(rule for rule, judgement in judged.by_rule.items() if judgement.applied)
 
 
 def _violations(broken: Mapping[str, Failure]) -> dict[str, Violation]:

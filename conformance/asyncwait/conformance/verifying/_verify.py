@@ -113,16 +113,18 @@ def verify_to_tell(
     rules = chosen("rule", plan.rules)
     settled = settle(terms or Terms(), backend, rules)
     applicable = rules_for(backend.capabilities)
-    counted = [rule for rule in rules if rule in applicable]
+    held = [rule for rule in rules if rule in applicable]
     # Other rules matter where a violation may follow from an expected failure.
-    judging = applicable if settled.expected_failures or not plan.rules else counted
-    tally = Tally({rule: CHECKS[rule] for rule in judging}, counted, settled.expected_failures)
-    cases = Cases(plan, backend.capabilities, [rules[rule] for rule in counted])
-    ends = [rule for rule in counted if rules[rule].level == "MUST" and rule not in settled.newer]
+    judging = applicable if settled.expected_failures or not plan.rules else held
+    tally = Tally({rule: CHECKS[rule] for rule in judging}, held, settled.expected_failures)
+    cases = Cases(plan, backend.capabilities, [rules[rule] for rule in held])
+    ends = [rule for rule in held if rules[rule].level == "MUST" and rule not in settled.newer]
     stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())
     further = 0 if stopped else _judge_further(tally, backend, cases, progress)
     planned = cases.count + further
-    missing = stopped or _unjudged(tally, planned)
+    missing = stopped
+    if not stopped and (tally.judged != planned or tally.errors):
+        missing = f"{len(tally.errors)} of {counted(planned, 'run')} in error"
     concluded = conclude(
         tally,
         rules,
@@ -154,13 +156,6 @@ def verify_to_tell(
         verdict = _shrunk(verdict, backend, tally, progress)
     verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
     return Played(verdict, tally, settled, backend.expected_failures)
-
-
-def _unjudged(tally: Tally, planned: int) -> str:
-    """Return why not every played run is judged; empty if every run is."""
-    if tally.judged == planned and not tally.errors:
-        return ""
-    return f"{len(tally.errors)} of {counted(planned, 'run')} in error"
 
 
 def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
@@ -337,24 +332,15 @@ def _sink_does(what: str) -> Premise:
     return lambda scenario: any(step.does == what for step in scenario.sink)
 
 
-def _is_tracked(scenario: Scenario) -> bool:
-    return scenario.tracked
-
-
-def _is_unshielded(scenario: Scenario) -> bool:
-    return scenario.unshielded and scenario.form == "coroutine"
-
-
 PREMISES: Mapping[str, Premise] = {
-    "ELEM-8": _is_tracked,
-    "CAP-7": _is_tracked,
+    **dict.fromkeys(("ELEM-8", "CAP-7"), lambda scenario: scenario.tracked),
     "FAIL-7": lambda scenario: bool(scenario.source_error),
     "END-6": lambda scenario: scenario.hooks != "none",
     "END-9": _sink_does("give_up"),
     "END-12": lambda scenario: scenario.hook_error == "open",
     "END-13": lambda scenario: scenario.hook_error == "close" or scenario.close_error,
     "END-18": _sink_does("raise"),
-    "CANCEL-1": _is_unshielded,
+    "CANCEL-1": lambda scenario: scenario.unshielded and scenario.form == "coroutine",
 }
 """The first condition in the checks of some rules, by the id of the rule."""
 
