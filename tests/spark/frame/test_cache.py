@@ -26,7 +26,7 @@ from asyncwait.backends.spark import (
 from asyncwait.backends.spark.frame._cache import shared
 from asyncwait.backends.spark.frame._plan import AsPickled, pickled
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode, Retry
+from asyncwait.spec import Cache, CallFailed, InvalidConfig, Mode
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -154,36 +154,6 @@ def test_a_worker_calls_once_for_what_it_keeps(spark: EmbeddedSpark, tmp_path: P
     assert len({line.split(" in ")[0] for line in calls}) == 2 * 4
     assert set(calls.values()) == {1}  # in each worker
     assert calls.total() <= 4 * 2 * 2  # of 32 without anything kept from task to task
-
-
-def test_other_settings_share_nothing(spark: EmbeddedSpark) -> None:
-    session = spark.session
-    df = session.range(1).selectExpr("id", "id AS user")
-
-    def identity(schema: str = "number long", columns: Any = "user", **options: Any) -> bytes:
-        plan = ordered_wait.plan(df, twice, schema, columns=columns, cache=CACHE, **options)
-        return plan.work.identity
-
-    first, others = (
-        identity(),
-        [
-            identity("number int"),
-            identity(columns=["user"]),
-            identity(columns="id"),
-            identity(many=True),
-            identity(retry=Retry()),
-            identity(on_error="column"),
-        ],
-    )
-    zone = str(session.conf.get("spark.sql.session.timeZone"))
-    session.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    try:
-        others.append(identity())
-    finally:
-        session.conf.set("spark.sql.session.timeZone", zone)
-    assert len({first, *others}) == 8
-    with Progress(session=session) as progress:
-        assert identity(progress=progress) == first
 
 
 def test_a_function_travels_as_it_was_when_it_was_planned() -> None:

@@ -117,36 +117,28 @@ def start_jvm(java: Java, configuration: Mapping[str, str], folder: Path) -> Jvm
     return jvm
 
 
-def spark_home() -> Path:
-    from pyspark import find_spark_home
-
-    package = Path(find_spark_home.__file__).parent
-    return package if (package / "jars").is_dir() else Path(find_spark_home._find_spark_home())  # noqa: SLF001
-
-
 def _environment(folder: Path) -> dict[str, str]:
     """The variables of the JVM, without those of another Spark."""
+    from pyspark import find_spark_home
+
+    home = Path(find_spark_home.__file__).parent
+    if not (home / "jars").is_dir():
+        home = Path(find_spark_home._find_spark_home())  # noqa: SLF001 - no public way
+    if (jar := next((home / "jars").glob("spark-launcher_*.jar"), None)) is None:
+        raise SparkNotStarted(f"{home} holds no Spark: there is no jars/spark-launcher_*.jar in it")
     settings = folder / "settings"
     settings.mkdir()
     (settings / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SPARK_", "PYSPARK_"))}
     kept.pop("JAVA_HOME", None)  # the launcher uses its own runtime
-    home = spark_home()
     return kept | {
         "SPARK_HOME": str(home),
         "SPARK_CONF_DIR": str(settings),
         "SPARK_CONNECT_MODE": "0",
         "SPARK_LOCAL_IP": "127.0.0.1",  # otherwise it looks up its host name, which may fail
-        "SPARK_SCALA_VERSION": _scala_version(home),
+        "SPARK_SCALA_VERSION": jar.name.removeprefix("spark-launcher_").partition("-")[0],
         "PYTHONHASHSEED": "0",  # Spark wants it equal in all its Python processes
     }
-
-
-def _scala_version(home: Path) -> str:
-    jar = next((home / "jars").glob("spark-launcher_*.jar"), None)
-    if jar is None:
-        raise SparkNotStarted(f"{home} holds no Spark: there is no jars/spark-launcher_*.jar in it")
-    return jar.name.removeprefix("spark-launcher_").partition("-")[0]
 
 
 def _command(

@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager, ExitStack, suppress
 from itertools import islice
 from traceback import format_exception
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any, Protocol, Self, TypeAlias
 
 import pyarrow as pa
@@ -289,19 +289,12 @@ def _without_ours(error: BaseException | None) -> None:
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        kept = None
-        for frame in reversed([*_frames(error.__traceback__)]):
-            if not _is_ours(frame.tb_frame):
-                kept = TracebackType(kept, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        frames, behind, kept = list[TracebackType](), error.__traceback__, None
+        while behind is not None:
+            frames.append(behind)
+            behind = behind.tb_next
+        for each in reversed(frames):
+            if not str(each.tb_frame.f_globals.get("__name__")).startswith("asyncwait."):
+                kept = TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
         error.__traceback__ = kept
         error = error.__context__ if error.__cause__ is None else error.__cause__
-
-
-def _frames(traceback: TracebackType | None) -> Iterator[TracebackType]:
-    while traceback is not None:
-        yield traceback
-        traceback = traceback.tb_next
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).startswith("asyncwait.")

@@ -43,7 +43,12 @@ def declared(what: str, given: Any, expected: str = _COLUMNS) -> sql.StructType:
     Raises:
         InvalidConfig: `schema` describes no columns.
     """
-    found = _from_ddl(what, given) if isinstance(given, str) else given
+    found = given
+    if isinstance(given, str):
+        try:
+            found = sql.StructType.fromDDL(given)
+        except Exception as error:  # errors of the JVM's parser have many classes
+            raise unreadable(what, given, error) from error
     if not isinstance(found, sql.StructType) or not found.fields:
         raise InvalidConfig.of(what, given, expected)
     return found
@@ -66,13 +71,6 @@ def require_different(names: Iterable[str], what: str, fold: Fold) -> None:
         if fold(name) in seen:
             raise InvalidConfig.of(what, name, "of different names; rename one of these columns")
         seen.add(fold(name))
-
-
-def _from_ddl(what: str, text: str) -> Any:
-    try:
-        return sql.StructType.fromDDL(text)
-    except Exception as error:  # errors of the JVM's parser have many classes
-        raise unreadable(what, text, error) from error
 
 
 def unreadable(what: str, text: str, error: Exception) -> InvalidConfig:

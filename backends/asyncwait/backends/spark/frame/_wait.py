@@ -213,7 +213,8 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     if not hasattr(df, "sparkSession"):
         require_frame(df)
     _require_function(fn)
-    blocks = _blocks(call := _call_of(fn))
+    call = partial(fn.__call__, None) if isinstance(fn, type) else FunctionParts.of(fn).call
+    blocks = _blocks(call)
     require_kind(call, blocks=blocks, many=many, batched=batch is not None)
     require_on_error(on_error)
     given: dict[str, Any] = {"carry": carry, "fail_after": fail_after, "progress": progress}
@@ -224,6 +225,9 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     options = Options(mode, capacity, timeout, retry, held, None, batch, cache, allowed)
     has_handler = getattr(fn, "failure", None) is not None
     given |= {"max_held": max_held, "cache": cache, "journal": journal, "once": once or None}
+    given |= {"batch": batch, "batch.split": getattr(batch, "split", None) or None}
+    given["a journal"] = journal or once or None
+    given["failures"] = getattr(journal, "failures", None) or None
     given["fails at once"] = (on_error == "fail" or (on_error is None and not has_handler)) or None
     given["fn"] = fn if blocks else None
     _require_pairs(given)
@@ -236,9 +240,6 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     if once:
         handles = callable(on_error) or has_handler
         kept = temporary_journal(df, failures=batch is None and not handles)
-    if batch is not None:
-        given = {"batch": batch, "batch.split": batch.split or None, "a journal": kept}
-        _require_pairs({**given, "failures": (kept is not None and kept.failures) or None})
     options = replace(
         options,
         capacity=capacity,
@@ -271,10 +272,6 @@ def _held(max_held: Any, capacity: Any) -> Any:
     if max_held is None and isinstance(capacity, int):
         return _HELD * capacity
     return None if max_held == 0 else max_held
-
-
-def _call_of(fn: Any) -> Any:
-    return partial(fn.__call__, None) if isinstance(fn, type) else FunctionParts.of(fn).call
 
 
 def _blocks(call: Any) -> bool:
