@@ -1,6 +1,6 @@
 """Rows of a partition through the work of a task, without Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -32,3 +32,21 @@ def work_of(
 def rows_of(work: Enrichment, table: pa.Table, batch_size: int = 4) -> list[tuple[Any, ...]]:
     batches = iter(table.to_batches(batch_size))
     return [tuple(row.values()) for batch in work.run(batches) for row in batch.to_pylist()]
+
+
+class Service:
+    """A service that notes its calls.
+
+    Args:
+        fails: returns True for the values for which it fails.
+    """
+
+    def __init__(self, fails: Callable[[int], bool] = lambda _: False) -> None:
+        self.fails = fails
+        self.calls: list[int] = []
+
+    async def __call__(self, value: int) -> tuple[int]:
+        self.calls.append(value)
+        if self.fails(value):
+            raise LookupError(f"no {value}")
+        return (2 * value,)

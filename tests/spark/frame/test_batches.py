@@ -3,7 +3,6 @@
 import asyncio
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -65,11 +64,6 @@ class Blocking(Service):
     def __call__(self, values: Sequence[int]) -> Any:
         assert threading.current_thread() is not threading.main_thread()
         return asyncio.run(super().__call__(values))
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(str(tmp_path / "journal"), "job", "1")
 
 
 def test_what_is_wrong_with_one_answer_is_of_its_row_alone() -> None:

@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 import pyarrow as pa
 import pytest
 from carried import KINDS
-from frames import rows_of, work_of
+from frames import Service, rows_of, work_of
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import (
@@ -31,24 +31,6 @@ INT = pa.int64()
 TWICE = pa.schema([("twice", INT)])
 
 
-class Service:
-    """Counts what it is asked for, and answers until it is told to fail.
-
-    Args:
-        fails_at: value for which it fails.
-    """
-
-    def __init__(self, fails_at: int | None = None) -> None:
-        self.calls: list[int] = []
-        self.fails_at = fails_at
-
-    async def __call__(self, value: int) -> tuple[int]:
-        if value == self.fails_at:
-            raise LookupError(value)
-        self.calls.append(value)
-        return (2 * value,)
-
-
 def run(
     fn: Any,
     journal: Journal,
@@ -62,16 +44,11 @@ def run(
     return rows_of(work, pa.table({"id": pa.array(values, kind)}))
 
 
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(str(tmp_path / "journal"), "job", "1")
-
-
 EXPECTED = [(2 * number,) for number in range(10)]
 
 
 def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal) -> None:
-    service = Service(fails_at=6)
+    service = Service(lambda value: value == 6)
     with pytest.raises(CallFailed):
         run(service, journal)
     calls: list[int] = []
@@ -81,7 +58,7 @@ def test_what_was_completed_before_a_failure_is_found_behind_it(journal: Journal
         return (2 * value,)
 
     assert run(block, journal) == EXPECTED
-    assert (service.calls, calls) == ([0, 1, 2, 3, 4, 5], [6, 7, 8, 9])
+    assert (service.calls, calls) == ([*range(7)], [6, 7, 8, 9])
     assert run(service, journal) == EXPECTED
 
 
@@ -157,18 +134,13 @@ def test_a_result_beyond_the_bound_is_not_called_for_again(journal: Journal) -> 
 
 
 def test_a_journal_that_is_full_fails_the_task_and_is_not_tried_again(tmp_path: Path) -> None:
-    calls: list[int] = []
-
-    async def fn(value: int) -> tuple[int]:
-        calls.append(value)
-        return (value,)
-
+    service = Service()
     small = Journal(str(tmp_path / "small"), "job", "1", max_bytes=600)
     with pytest.raises(CallFailed) as raised:
-        run(fn, small, range(100), retry=Retry(initial=0.001), on_error="skip")
+        run(service, small, range(100), retry=Retry(initial=0.001), on_error="skip")
     assert isinstance(raised.value.__cause__, JournalFull)
-    assert len(calls) == len(set(calls))
-    assert summary(small.path).entries == len(calls) - 1
+    assert len(service.calls) == len(set(service.calls))
+    assert summary(small.path).entries == len(service.calls) - 1
 
 
 RESULTS = pa.schema([(f"c{number}", kind) for number, (kind, _) in enumerate(KINDS)])
@@ -226,11 +198,11 @@ def test_a_path_is_a_journal_of_the_function_as_it_stands(tmp_path: Path) -> Non
 
 class Failing(Service):
     async def __call__(self, value: int) -> tuple[int]:
+        result = await super().__call__(value)
         errors = {1: ConnectionError(value), 2: LookupError(value), 3: TimeoutError(value)}
         if value in errors:
-            self.calls.append(value)
             raise errors[value]
-        return await super().__call__(value)
+        return result
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,9 @@ from itertools import product
 from typing import Any
 
 import pyarrow as pa
-import pytest
-from pyspark.sql import types as sql
 
-from asyncwait.backends.spark.frame._columns import require_values
 from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
-from asyncwait.spec import InvalidConfig
 
 TWICE = pa.schema([("twice", pa.int64())])
 TEXTS = (
@@ -185,23 +181,3 @@ def test_a_map_counts_in_its_order() -> None:
     kind = pa.map_(pa.int32(), pa.string())
     column = pa.array([[(1, "a"), (2, "b")], [(2, "b"), (1, "a")]], kind)
     assert len(set(keys_of(column))) == 2
-
-
-LONG = sql.StructField("id", sql.LongType())
-INSTANT = sql.StructField("at", sql.TimestampType())
-NUMBER = sql.StructType([sql.StructField("n", sql.LongType())])
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        (sql.MapType(sql.ArrayType(sql.LongType()), sql.LongType()), "use map_entries"),
-        (sql.ArrayType(sql.MapType(NUMBER, sql.LongType())), "use map_entries"),
-        (sql.YearMonthIntervalType(), "cast it before"),
-    ],
-    ids=["array", "struct", "interval"],
-)
-def test_what_python_has_no_values_of_is_refused_by_name(kind: sql.DataType, said: str) -> None:
-    require_values([LONG, INSTANT])
-    with pytest.raises(InvalidConfig, match=f"column x .*{said}"):
-        require_values([sql.StructField("x", kind)])

@@ -11,7 +11,7 @@ import pytest
 from frames import rows_of, work_of
 from pyspark import cloudpickle
 
-from asyncwait.backends.services import Adaptive, Budget, InFlight, Limit, Limits, MachineLimits
+from asyncwait.backends.services import Adaptive, InFlight, Limit, Limits, MachineLimits
 from asyncwait.backends.spark.frame._limits import (
     Ceilings,
     DriverLimits,
@@ -19,7 +19,6 @@ from asyncwait.backends.spark.frame._limits import (
     serve,
 )
 from asyncwait.backends.spark.progress._progress import Reach
-from asyncwait.spec import InvalidConfig
 from asyncwait.toolkit import Told
 
 
@@ -110,26 +109,3 @@ def test_call_hosts_of_a_machine_have_limits_together(kind: Any) -> None:
     keeper = "each machine, for all queries"
     assert kept == (9, Kept(limits, MachineLimits(limits), keeper))
     assert pickle.loads(cloudpickle.dumps(kept)) == kept  # noqa: S301 - ours
-
-
-@pytest.mark.parametrize(
-    ("ceilings", "name"),
-    [
-        ((None, 3, None, False, 4), "max_in_flight"),
-        ((None, 0), "max_in_flight"),
-        ((None, True), "max_in_flight"),
-        ((None, None, 0), "calls_per_second"),
-        ((None, None, 5, False, 0), "max_tasks"),
-        ((None, None, 5, 1), "adaptive"),
-        (([Limit(calls=3, per=1)], None, None, False, 4), "limits"),
-        (([Budget(3)], None, None, False, 4), "limits"),
-        (([Budget(3, then="stop")],), "limits"),
-        ((InFlight(3),), "limits"),
-        ((Limits([InFlight(3)]), 3), "limits"),
-        ((Limits([InFlight(3)]), None, None, False, 2), "limits"),
-    ],
-    ids=str,
-)
-def test_a_ceiling_that_is_none_is_refused(ceilings: Any, name: str) -> None:
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
-        Ceilings(*ceilings).kept(None, 100)

@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -20,20 +19,17 @@ from forging import assert_is_ours
 from pyspark import cloudpickle
 from pyspark.errors import PythonException
 from pyspark.sql import DataFrame, Row
-from pyspark.sql.types import LongType, StructField, StructType
 
 from asyncwait.backends.journal import Journal, JournalMismatch
 from asyncwait.backends.services import Budget, Cost, Limit
 from asyncwait.backends.spark import (
     EmbeddedSpark,
     Progress,
-    Share,
-    key_ordered_wait,
     ordered_wait,
     unordered_wait,
 )
 from asyncwait.backends.spark.frame._task import Enrichment
-from asyncwait.spec import Batch, Cache, InvalidConfig, Retry
+from asyncwait.spec import Cache, Retry
 
 # A worker can't import the tests, so what they define travels whole.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -157,89 +153,6 @@ def test_a_row_that_fails_fails_the_job_or_tells_of_it(cities: DataFrame) -> Non
     assert rows == [Row(id=41, city="c41", n=None, error=error)]
     assert (error.type, error.attempts) == ("LookupError", 2)
     assert error.message.startswith("row city='c41': ")
-
-
-async def echo(row: Row) -> Row:
-    """Answer with the row; says nothing of columns."""
-    return row
-
-
-class Needy:
-    def __init__(self, what: str) -> None:
-        raise NotImplementedError(what)
-
-    async def __call__(self, row: Row) -> Row:
-        return row
-
-
-class Callback:
-    def async_invoke(self, value: Any, result: Any) -> None:
-        """Answer."""
-
-
-class Blocking:
-    def __call__(self, row: Row) -> Row:
-        return row
-
-
-FIELD = StructField("n", LongType())
-CACHE, BATCH, SHARED_OUT = Cache(9, ttl=9), Batch(max_size=4), {"max_in_flight": 6, "max_tasks": 2}
-SPLIT = {"batch": Batch(split=True), "retry": Retry(), "journal": Journal("here", "job", "1")}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "names", "shows"),
-    [
-        (("x", "n long"), {}, "fn", "'x' (str)"),
-        ((Callback(), "n long"), {}, "fn", "callback form"),
-        ((int, "n long"), {}, "fn", "<class 'int'> (type)"),
-        ((threading.Lock().acquire, "n long"), {}, "fn", "can't travel to the workers"),
-        ((lambda a, b: (a, b), "n long"), {}, "fn", "with one argument"),
-        ((Needy, "n long"), {}, "fn", "without arguments"),
-        ((echo,), {}, "schema", "DDL"),
-        ((echo, 5), {}, "schema", "5 (int)"),
-        ((echo, "n lonk"), {}, "schema", "'n lonk'"),
-        ((echo, StructType([])), {}, "schema", "StructType"),
-        ((echo, StructType([FIELD, FIELD])), {}, "schema", "'n' (str)"),
-        ((echo, "n interval year"), {}, "schema", "interval year"),
-        ((echo, "n varchar(3)"), {}, "schema", "varchar(3)"),
-        ((echo, "n long"), {"columns": ["x"]}, "columns", "id, city, got 'x' (str)"),
-        ((echo, "n long"), {"keep": "id"}, "keep", "'id' (str)"),
-        ((echo, "id long"), {"keep": ["id"]}, "keep", "'id' (str)"),
-        ((echo, "n long"), {"key": "x"}, "key", "id, city, got 'x' (str)"),
-        ((echo, "n long"), {"capacity": 0}, "capacity", "0 (int)"),
-        ((echo, "n long"), {"on_error": "ignore"}, "on_error", "'ignore' (str)"),
-        ((echo, "n long"), {"on_error": "column", "error_column": "ID"}, "error_column", "names"),
-        ((echo, "n long"), {"progress": True}, "progress", "True"),
-        ((echo, "n long"), {"batch": 4}, "batch", "must be a Batch"),
-        ((echo, "n long"), {"batch": BATCH, "capacity": 3}, "batch.max_size", "must be"),
-        ((echo, "n long"), {"batch": BATCH, **SHARED_OUT}, "batch.max_size", "must be"),
-        ((echo, "n long"), SPLIT, "batch.split", "must be False with a journal or `once`"),
-        ((echo, "n long"), {"fail_after": 0.5, "on_error": "skip"}, "fail_after", "got 0.5"),
-        ((echo, "n long"), {"fail_after": Share(0.5), "on_error": "fail"}, "fail_after", "None"),
-        ((echo, "n long"), {"fail_after": Share(0.5)}, "fail_after", 'where `on_error` is "fail"'),
-        ((echo, "n long"), {"cache": 7}, "cache", "must be a Cache or None, got 7"),
-        ((echo, "n long"), {"cache": CACHE, "batch": BATCH}, "cache", "None with a `batch`"),
-        ((echo, "n long"), {"cache": CACHE, "journal": "/nowhere"}, "journal", "distinct rows"),
-        ((block, "n long"), {"cache": CACHE}, "fn", "a coroutine function with `cache`; await asy"),
-        ((Blocking, "n long"), {"cache": CACHE}, "fn", "a coroutine function with `cache`"),
-    ],
-)
-def test_what_is_wrong_is_told_before_a_job_runs(
-    cities: DataFrame, arguments: Any, options: Any, names: str, shows: str
-) -> None:
-    with pytest.raises(InvalidConfig) as raised:
-        ordered_wait(cities, *arguments, **options)
-    assert str(raised.value).startswith(f"{names} ")
-    assert shows in str(raised.value)
-
-
-def test_what_is_no_data_frame_and_a_mode_without_its_key_are_refused(cities: DataFrame) -> None:
-    not_one: Any = [1, 2]
-    with pytest.raises(InvalidConfig, match=r"^df must be .* got \[1, 2\] \(list\)"):
-        ordered_wait(not_one, echo, "n long")
-    with pytest.raises(InvalidConfig, match=r"^key must be a column"):
-        key_ordered_wait(cities, echo, "n long")
 
 
 def test_help_tells_of_every_argument() -> None:
@@ -372,16 +285,16 @@ def test_settings_that_differ_share_no_result(spark: EmbeddedSpark, tmp_path: Pa
         return ordered_wait.plan(df, fn, **asked).work
 
     planned(**kept)
-    cached = [planned(cache=CACHE).identity]
+    cached = [planned(cache=Cache(9, ttl=9)).identity]
     for name, options in SETTINGS:
         with in_zone(spark.session, "Asia/Tokyo" if name == "zone" else None):
-            cached.append(planned(cache=CACHE, **options).identity)
+            cached.append(planned(cache=Cache(9, ttl=9), **options).identity)
             with pytest.raises(JournalMismatch) if name else nullcontext() as refused:
                 planned(**kept, **options)
             assert refused is None or refused.value.differs.keys() == {*name.split()}
     assert len({*cached}) == 1 + len(SETTINGS)
     with Progress(session=spark.session) as progress:
-        assert planned(cache=CACHE, progress=progress).identity == cached[0]
+        assert planned(cache=Cache(9, ttl=9), progress=progress).identity == cached[0]
 
 
 @contextmanager

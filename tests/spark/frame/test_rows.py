@@ -9,7 +9,7 @@ from urllib.error import HTTPError
 
 import pyarrow as pa
 import pytest
-from frames import rows_of, work_of
+from frames import Service, rows_of, work_of
 from msgspec.structs import replace
 from pyspark.errors import PySparkAttributeError, PySparkRuntimeError
 from pyspark.sql import Row
@@ -230,18 +230,6 @@ def test_a_text_that_is_no_utf_8_is_named_with_its_row_and_column(
     assert str(caught.value).startswith(f"{named}: ")
 
 
-class Service:
-    def __init__(self, fails: Callable[[int], bool]) -> None:
-        self.fails = fails
-        self.calls: list[int] = []
-
-    async def __call__(self, value: int) -> tuple[int]:
-        self.calls.append(value)
-        if self.fails(value):
-            raise LookupError(f"no {value}\n::error::")
-        return (value,)
-
-
 class Batches(Service):
     async def __call__(self, values: list[int]) -> list[Any]:  # type: ignore[override]
         self.calls += values
@@ -299,11 +287,6 @@ def test_failures_that_a_journal_keeps_count(journal: Journal) -> None:
         with pytest.raises(TooManyFailed, match=r"^6 of 11 rows .*: 6 LookupError$"):
             run(service, 0.5, 10, journal=replace(journal, failures=True))
     assert len(service.calls) <= 12
-
-
-@pytest.fixture
-def journal(tmp_path: Any) -> Journal:
-    return Journal(str(tmp_path / "journal"), "job", "1")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame
 
 from asyncwait.backends.lookup import FunctionTable
 from asyncwait.backends.spark import EmbeddedSpark, key_ordered_wait, lookup_join, ordered_wait
-from asyncwait.spec import InvalidConfig
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # Workers can't import it.
 
@@ -121,22 +120,3 @@ def test_columns_of_any_type_are_kept(spark: EmbeddedSpark, *, odd: bool) -> Non
     assert content(ordered_wait(df, tell, "r string", columns="k")) == right
     joined = lookup_join(df, FunctionTable(found), on=["K"], columns="K int, r string")
     assert content(joined) == right
-
-
-def test_names_that_are_needed_are_not_there_twice(spark: EmbeddedSpark) -> None:
-    for source in ("SELECT 1 id, 2 id, 3 k", "SELECT 1 id, 2 ID, 3 k"):
-        df = spark.session.sql(source)
-        for options in ({"columns": "k"}, {"keep": ["k"]}, {"columns": "k", "key": "id"}):
-            with pytest.raises(InvalidConfig, match="df has two columns named 'id'"):
-                ordered_wait(df, tell, "r string", **options)
-        with pytest.raises(InvalidConfig, match="df has two columns named 'id'"):
-            lookup_join(df, FunctionTable(found), on="k", columns="k int, r string")
-
-
-def test_a_data_frame_of_pandas_is_named(spark: EmbeddedSpark) -> None:
-    pandas: Any = spark.session.range(1).toPandas()
-    told = r"^df .* got a pandas DataFrame; give spark.createDataFrame\(df\)"
-    with pytest.raises(InvalidConfig, match=told):
-        ordered_wait(pandas, tell, "r string")
-    with pytest.raises(InvalidConfig, match=told):
-        lookup_join(pandas, FunctionTable(found), on="id", columns="id int, r int")

@@ -19,7 +19,7 @@ from asyncwait.backends.journal import version_of
 from asyncwait.backends.spark import EmbeddedSpark, EvaluatedTwice, Progress, ordered_wait
 from asyncwait.backends.spark.frame._plan import missing_modules, warn_of_missing
 from asyncwait.backends.spark.frame._twice import temporary_journal
-from asyncwait.spec import Cache, InvalidConfig
+from asyncwait.spec import InvalidConfig
 
 
 @pytest.fixture
@@ -96,10 +96,6 @@ class Counted:
     async def __call__(self, value: int) -> dict[str, int]:
         self.calls.add(1)
         return {"opposite": -value}
-
-
-async def opposite(value: int) -> dict[str, int]:
-    return {"opposite": -value}
 
 
 @pytest.fixture
@@ -197,23 +193,15 @@ def test_the_folder_goes_with_the_session() -> None:
 
 
 @pytest.mark.parametrize(
-    ("master", "is_streaming", "options", "told"),
+    ("master", "told"),
     [
-        ("spark://host:7077", False, {}, r"other machines \(spark://host:7077\): `journal`"),
-        ("local[2]", True, {}, "False for a stream"),
-        ("local[2]", False, {"journal": "journal"}, "False with a journal"),
-        ("local[2]", False, {"cache": Cache(10, ttl=1)}, "False with `cache`"),
-        ("local[2]", False, {"once": "yes"}, "once must be True or False, got 'yes'"),
+        ("spark://host:7077", r"other machines \(spark://host:7077\): `journal`"),
+        ("local[2]", "False for a stream"),
     ],
-    ids=["a cluster", "a stream", "a journal", "a cache", "a text"],
+    ids=["a cluster", "a stream"],
 )
-def test_once_is_refused_where_it_would_mean_nothing(
-    master: str,
-    is_streaming: bool,  # noqa: FBT001 - pytest hands it over by name
-    options: dict[str, Any],
-    told: str,
-) -> None:
+def test_once_is_refused_where_it_would_mean_nothing(master: str, told: str) -> None:
     session = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
-    df: Any = SimpleNamespace(sparkSession=session, isStreaming=is_streaming)
+    df = SimpleNamespace(sparkSession=session, isStreaming=True)
     with pytest.raises(InvalidConfig, match=told):
-        ordered_wait(df, opposite, "opposite long", columns="id", **{"once": True, **options})
+        temporary_journal(df, failures=False)
