@@ -89,10 +89,11 @@ def _earliest(leg: LegHistory, batch: Sequence[Call]) -> float:
 @leg_check("BAT-3")
 def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on, no record gathers if no other record can join it."""
+    ended = leg.source_ended
     for rest, gathering in _gathered(leg):
         if not _none_comes_back(leg, rest, gathering):
             continue
-        if _is_over(leg, rest):
+        if ended is not None and ended.at <= rest.at and rest.present <= leg.capacity:
             yield f"{gathering[0].item} gathers, and the input has ended", rest.at
         if _is_full(leg, rest):
             yield f"{gathering[0].item} gathers, and all that is in flight does", rest.at
@@ -102,11 +103,6 @@ def nobody_waits_where_nothing_more_can_join(leg: LegHistory) -> Iterator[Findin
             continue
         if batch[0].at < _earliest(leg, batch) + planned.max_wait:
             yield None
-
-
-def _is_over(leg: LegHistory, rest: Rest) -> bool:
-    ended = leg.source_ended
-    return ended is not None and ended.at <= rest.at and rest.present <= leg.capacity
 
 
 def _is_full(leg: LegHistory, rest: Rest) -> bool:

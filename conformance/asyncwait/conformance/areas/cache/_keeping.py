@@ -79,12 +79,8 @@ def failed_loads(leg: LegHistory) -> Iterator[Load]:
     for load in leg.loads:
         is_over = load.ended is not None and load.cancelled_seq < 0
         is_failed = is_over and load.ended is not None and load.ended.how != "returned"
-        if is_failed and not load.is_null and _error_of(load) not in FOR_THE_PROGRAM:
+        if is_failed and not load.is_null and load.calls[0].step.error not in FOR_THE_PROGRAM:
             yield load
-
-
-def _error_of(load: Load) -> str:
-    return load.calls[0].step.error
 
 
 def waits(call: Call, at: float) -> bool:

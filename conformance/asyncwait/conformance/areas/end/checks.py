@@ -278,11 +278,11 @@ def what_closing_raises_comes_out_of_leaving(leg: LegHistory) -> Iterator[Findin
     """If only closing raises, the leg fails with that error."""
     if not _closing_raises(leg) or not leg.seen(Closed) or _body_raised(leg):
         return
-    ending = leg.ending
+    ending, has_not_failed = leg.ending, min(leg.fail_at, leg.overloaded_at) == NEVER
     if ending.how in {"finished", "left"}:
         if not _may_be_cancelled(leg):  # The earlier cancellation comes out.
             yield "closing raised, and leaving did not", leg.end_at
-    elif ending.how == "failed" and _has_not_failed(leg) and not ending.unchanged:
+    elif ending.how == "failed" and has_not_failed and not ending.unchanged:
         yield f"closing raised, and the leg {_said(ending)}", leg.end_at
     elif ending.how == "failed":
         yield None
@@ -292,10 +292,6 @@ def _may_be_cancelled(leg: LegHistory) -> bool:
     scenario, (_, closed) = leg.scenario, leg.seen(Closed)[0]
     ends = [scenario.cancel_at, *(crash.at for crash in scenario.crashes)]
     return any(at is not None and at <= closed.at for at in ends)
-
-
-def _has_not_failed(leg: LegHistory) -> bool:
-    return min(leg.fail_at, leg.overloaded_at) == NEVER
 
 
 def _closing_raises(leg: LegHistory) -> bool:

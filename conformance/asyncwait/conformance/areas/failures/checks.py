@@ -100,7 +100,8 @@ def _fails_at(leg: LegHistory, item: Item) -> float:
 def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Finding]:
     """An exception with a special meaning in asyncio or trio fails the operator like any other."""
     blamed = first_failures(leg)
-    if not any(_is_odd(item) for item in blamed):
+    calls = [item.last for item in blamed if not item.timed_out]
+    if not any(call is not None and call.step.error in _ODD for call in calls):
         return
     names = {item.wrong for item in blamed}
     ending = leg.ending
@@ -110,10 +111,6 @@ def odd_exceptions_of_a_call_are_call_errors(leg: LegHistory) -> Iterator[Findin
         yield None
     elif ending.how in {"finished", "hung", "livelock"}:
         yield f"expected {either(names)}, the leg {ending.how}", ending.at
-
-
-def _is_odd(item: Item) -> bool:
-    return item.last is not None and not item.timed_out and item.last.step.error in _ODD
 
 
 @leg_check("FAIL-6", needs_times=False)
@@ -127,7 +124,8 @@ def after_a_failure_the_same_error_comes_again(leg: LegHistory) -> Iterator[Find
             if seen == "same":
                 yield None
             else:
-                yield f"{when} leaving, a further read {_gave(seen)}, not the same error", ending.at
+                gave = "ended the stream" if seen == "stop" else seen
+                yield f"{when} leaving, a further read {gave}, not the same error", ending.at
 
 
 @leg_check("FAIL-7")
@@ -224,10 +222,6 @@ def the_cause_of_a_call_error_is_the_users_own(leg: LegHistory) -> Iterator[Find
 
 _CAUSED = {"CallFailed", "CallTimedOut"}
 """Errors that an operator raises from errors of user code."""
-
-
-def _gave(seen: str) -> str:
-    return "ended the stream" if seen == "stop" else seen
 
 
 @leg_check("FAIL-11")

@@ -15,18 +15,14 @@ def _finished(rest: Rest) -> int:
     return rest.in_flight - rest.undecided
 
 
-def _is_beyond_capacity(leg: LegHistory, rest: Rest) -> bool:
-    """Whether the operator would be full if finished elements took room."""
-    return rest.called + rest.fences >= leg.capacity
-
-
 @leg_check("HOLD-1")
 def a_finished_record_makes_room(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, every record that may be called is called."""
     if leg.scenario.max_held is None:
         return
     for rest in leg.rests:
-        if rest.failed or not rest.waiting or not _is_beyond_capacity(leg, rest):
+        would_be_full = rest.called + rest.fences >= leg.capacity  # if finished ones took room
+        if rest.failed or not rest.waiting or not would_be_full:
             continue
         if rest.has_room and rest.first_uncalled is not None:
             yield f"{rest.first_uncalled} is not called, only finished ones are in its way", rest.at

@@ -63,7 +63,8 @@ def a_busy_key_holds_up_no_other(leg: LegHistory) -> Iterator[Finding]:
     for rest, item in _uncalled(leg):
         if item not in leg.behind_of_key and rest.undecided:
             yield f"{item} is not called, only other keys are busy", rest.at
-    latest = accumulate((_start(item) for item in leg.records), max, initial=-1.0)
+    starts = (NEVER if item.call is None else item.call.seq for item in leg.records)
+    latest = accumulate(starts, max, initial=-1.0)
     yield from holds(
         item.call is not None and item.call.seq < before
         for item, before in zip(leg.records, latest, strict=False)
@@ -135,10 +136,6 @@ def _is_between_attempts(leg: LegHistory, before: Item, item: Item) -> bool:
         return False
     last = began[-1]
     return -1 < last.ended_seq < item.call.seq or last.limit <= item.call.at
-
-
-def _start(item: Item) -> float:
-    return NEVER if item.call is None else item.call.seq
 
 
 def _uncalled(leg: LegHistory) -> Iterator[tuple[Rest, Item]]:

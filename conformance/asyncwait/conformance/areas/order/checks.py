@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from asyncwait.conformance.judging import Finding, Item, LegHistory, held_back, leg_check
+from asyncwait.conformance.judging import Finding, LegHistory, held_back, leg_check
 
 
 @leg_check("ORD-1", needs_times=False)
@@ -40,14 +40,10 @@ def first_calls_start_in_input_order(leg: LegHistory) -> Iterator[Finding]:
     lost = leg.lost if leg.ran_to_its_end else ()
     for before, item in pairwise(item for item in leg.records if item.pos not in lost):
         if item.call is not None:
-            if _start(before) > item.call.seq:
+            if before.call is None or before.call.seq > item.call.seq:
                 yield f"{item} was called before {before}", item.call.at
             else:
                 yield None
-
-
-def _start(item: Item) -> float:
-    return float("inf") if item.call is None else item.call.seq
 
 
 @leg_check("ORD-5")

@@ -195,7 +195,8 @@ def _places(history: History) -> dict[Item, int]:
     for leg in history.legs:
         # The elements stored in the scenario's own snapshot have the first places.
         stored = [item for item in leg.items if item.index is None]
-        places.update(_inherited(stored, source, places) if source else _first(stored))
+        first = {item: place for place, item in enumerate(stored)}
+        places.update(_inherited(stored, source, places) if source else first)
         for item in leg.items:
             if item.index is not None:
                 places[item] = offset + item.index
@@ -204,10 +205,6 @@ def _places(history: History) -> dict[Item, int]:
             read = (item for item in leg.items[: last.bound] if item.is_stored)
             source = [item for item in read if not item.is_out_before(last.seq)]
     return places
-
-
-def _first(stored: list[Item]) -> dict[Item, int]:
-    return {item: place for place, item in enumerate(stored)}
 
 
 def _inherited(stored: list[Item], source: list[Item], places: dict[Item, int]) -> dict[Item, int]:

@@ -209,16 +209,13 @@ def the_deadline_spans_all_attempts(leg: LegHistory) -> Iterator[Finding]:
     for item, calls in _calls_of(leg).items():
         due = leg.deadline(item)
         late = next((call for call in calls[1:] if call.at > due), None)
+        is_unasked = item.timed_out and item.asked_at == NEVER and leg.scenario.handled
         if late is not None:
             yield f"call {late.number} of {item} began after its deadline", late.at
-        elif len(calls) > 1 and leg.scenario.handled and _is_not_asked(leg, item):
+        elif len(calls) > 1 and is_unasked and leg.due(item) < leg.may_be_over_at:
             yield f"the handler was not asked for {item}, which was called again", due
         elif item.timed_out and (len(item.attempts) > 1 or leg.outcome(calls[-1], len(calls))):
             yield None
-
-
-def _is_not_asked(leg: LegHistory, item: Item) -> bool:
-    return item.timed_out and item.asked_at == NEVER and leg.due(item) < leg.may_be_over_at
 
 
 @leg_check("RETRY-19")

@@ -131,14 +131,11 @@ def when_it_is_over_nothing_is_there(leg: LegHistory) -> Iterator[Finding]:
     before = [each for each in figures_read(leg) if failed_at >= each.at]
     for figures in [*over, *figures_at_the_end(leg)]:
         there = [name for name in _PRESENT if getattr(figures, name)]
-        fallen = [name for name in _LASTING if _has_fallen(name, before, figures)]
+        last = before[-1] if before else figures
+        fallen = [name for name in _LASTING if getattr(figures, name) < getattr(last, name)]
         if there:
             figure = figure_text(getattr(figures, there[0]))
             yield f"{there[0]} is {figure} after the end", figures.at
         if fallen:
             yield f"{fallen[0]} has fallen to {getattr(figures, fallen[0])}", figures.at
         yield None
-
-
-def _has_fallen(name: str, before: list[FiguresRead], figures: FiguresRead) -> bool:
-    return bool(before) and getattr(figures, name) < getattr(before[-1], name)
