@@ -30,14 +30,6 @@ from asyncwait.spec import (
 from asyncwait.toolkit import close_source
 
 
-@breaks("END-1")
-class EndsWithCallsInFlight(StreamTask):
-    """Ends its output when the input ends, although calls are still running: FLINK-13491."""
-
-    def is_drained(self) -> bool:
-        return True
-
-
 @breaks("END-2")
 class EndsWithoutWakingTheConsumer(Output):
     """Ends without waking a consumer that already waits."""

@@ -40,16 +40,6 @@ class FailsWithoutNamingTheRecord(ResultHandler):
             raise final if final.__cause__ is None else final.__cause__  # noqa: B904
 
 
-@breaks("FAIL-2")
-class FailsWithoutWakingTheConsumer(Output):
-    """Fails without waking the consumer, which learns of it by another event: FLINK-6435."""
-
-    def cut(self, error: BaseException | None) -> None:
-        news, self.news = self.news, None
-        super().cut(error)
-        self.news = news
-
-
 class _RaisesQueuedErrors(Output):
     def take(self) -> Element | None:
         element = super().take()

@@ -1,12 +1,11 @@
 """SNAP: operators whose snapshots store too little or too much, or come at the wrong time."""
 
 from collections import deque
-from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import breaks
-from asyncwait.reference import Output, StreamTask, UnorderedQueue
+from asyncwait.reference import Output, StreamTask
 from asyncwait.spec import Barrier, Element, Snapshot
 from asyncwait.spec.snapshots import Stored
 
@@ -25,16 +24,6 @@ class ForgetsWhatWaitsForRoom(StreamTask):
 
     def in_flight_elements(self) -> tuple[Stored, ...]:
         return tuple(self.queue.elements())
-
-
-@breaks("SNAP-4")
-class StoresInOrderOfCompletion(UnorderedQueue):
-    """Stores the finished records of each segment first, as Flink does (SN-3)."""
-
-    def elements(self) -> Iterator[Stored]:
-        for segment in self.segments:
-            yield from (entry.element for entry in segment.ready)
-            yield from (entry.element for entry in segment.entries if entry.outputs is None)
 
 
 @breaks("SNAP-5")

@@ -57,17 +57,6 @@ class WakesNobodyForAFence(AsyncWaitOperator):
         self.admit(FenceEntry(fence, deque([fence])))
 
 
-@breaks("WM-5")
-class LetsAStatusOvertake(AsyncWaitOperator):
-    """Emits a status at once, ahead of the waiting records and watermarks, as Flink 2.3 does."""
-
-    def process_fence(self, fence: Watermark | WatermarkStatus) -> None:
-        if isinstance(fence, WatermarkStatus):
-            self.output.put_ahead(fence)
-        else:
-            super().process_fence(fence)
-
-
 @breaks("WM-6")
 class DropsRepeatedStatuses(AsyncWaitOperator):
     """Drops a status that equals the last status."""

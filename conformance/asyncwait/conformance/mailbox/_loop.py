@@ -1,6 +1,7 @@
 """Checks of the loop, and of the errors raised in it."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
@@ -8,6 +9,7 @@ from asyncwait.conformance.mailbox._history import (
     GIVES_BACK,
     NEVER,
     RUNS_MAILS,
+    STEERS,
     TAKES,
     Execution,
     MailboxHistory,
@@ -24,13 +26,8 @@ def _is_suspended(history: MailboxHistory, moment: float) -> bool | None:
     made = [each for each in history.of("suspend_action") if each.is_well and each.end < moment]
     if not made:
         return False
-    resumed = [
-        each
-        for each in history.executions
-        if each.does == "resume"
-        and each.step.number == len(made) - 1
-        and made[-1].end < each.begin < moment
-    ]
+    last = _resumes(history, len(made) - 1)
+    resumed = [each for each in last if made[-1].end < each.begin < moment]
     if not resumed:
         return True
     return False if any(each.by == OWNER and each.end < moment for each in resumed) else None
@@ -82,21 +79,15 @@ def all_that_is_there_runs_first(history: MailboxHistory) -> Iterator[Finding]:
 
 def _suspensions(history: MailboxHistory) -> list[tuple[Execution, float]]:
     made = [each for each in history.of("suspend_action") if each.is_well]
-    resumes = [each for each in history.executions if each.does == "resume"]
-    return [
-        (
-            suspended,
-            min(
-                (
-                    each.begin
-                    for each in resumes
-                    if each.step.number == number and each.begin > suspended.end
-                ),
-                default=NEVER,
-            ),
-        )
-        for number, suspended in enumerate(made)
-    ]
+    found = []
+    for number, suspended in enumerate(made):
+        own = (each.begin for each in _resumes(history, number) if each.begin > suspended.end)
+        found.append((suspended, min(own, default=NEVER)))
+    return found
+
+
+def _resumes(history: MailboxHistory, number: int) -> Iterator[Execution]:
+    return (e for e in history.executions if e.does == "resume" and e.step.number == number)
 
 
 @check("MBX-49")
@@ -147,15 +138,10 @@ def mails_run_while_the_action_is_suspended(history: MailboxHistory) -> Iterator
 def a_stale_resume_does_nothing(history: MailboxHistory) -> Iterator[Finding]:
     """A resume of an earlier suspension does not resume the present suspension."""
     for number, (suspended, resumed) in enumerate(_suspensions(history)):
-        stale = [
-            each
-            for each in history.executions
-            if each.does == "resume"
-            and each.step.number < number
-            and suspended.end < each.begin < resumed
-        ]
+        earlier = chain.from_iterable(_resumes(history, each) for each in range(number))
+        stale = sorted(each.begin for each in earlier if suspended.end < each.begin < resumed)
         if stale:
-            early = [at for at in history.actions if stale[0].begin < at < resumed]
+            early = [at for at in history.actions if stale[0] < at < resumed]
             text = "the action was run; only an earlier suspension was resumed"
             yield (text, early[0]) if early else None
 
@@ -235,18 +221,16 @@ def a_completed_loop_never_runs_again(history: MailboxHistory) -> Iterator[Findi
 @check("MBX-56")
 def steering_what_is_over_is_harmless(history: MailboxHistory) -> Iterator[Finding]:
     """Steering a loop whose mailbox is not open raises no error."""
-    for steered in history.of("suspend", "all_actions_completed", "resume"):
+    for steered in history.of(*STEERS):
         if "open" not in history.states(steered):
-            error = steered.seen.error
-            yield (
-                (f"{steered} raised {error!r}; the mailbox is over", steered.end) if error else None
-            )
+            error, text = steered.seen.error, f"{steered} raised {steered.seen.error!r}"
+            yield (f"{text}; the mailbox is over", steered.end) if error else None
 
 
-_NEEDS_OPEN = frozenset({"execute", "submit", "try_take_from_batch", "run"}) | TAKES
+_NEEDS_OPEN = {"execute", "submit"} | FROM_BATCH | TAKES
 """Steps whose refusal other rules judge."""
 
-_NEVER_REFUSED = {"has_mail", "close", "suspend", "all_actions_completed", "resume"}
+_NEVER_REFUSED = {"has_mail", "close"} | STEERS
 
 
 @check("MBX-63")
@@ -276,9 +260,8 @@ def _may_raise(history: MailboxHistory, done: Execution, error: str) -> bool:
 @check("MBX-64")
 def the_error_of_the_action_passes(history: MailboxHistory) -> Iterator[Finding]:
     """The run of a loop raises the error of its default action unchanged."""
-    loops = [each for each in history.executions if each.does == "run"]
     for failed in history.failed:
-        loop = next((each for each in loops if each.begin < failed < each.end), None)
+        loop = next((each for each in _loops(history) if each.begin < failed < each.end), None)
         came = loop.seen.error or ("nothing" if loop.end < NEVER else "nothing yet") if loop else ""
         if came:
             wrong = came != "raised action"

@@ -1,6 +1,7 @@
 """Checks of mails: lost, doubled, out of order, or wrongly seen; batches, urgent, deferrable."""
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import get_args
 
 from asyncwait.conformance.judging import Finding
 from asyncwait.conformance.mailbox._history import (
@@ -14,20 +15,9 @@ from asyncwait.conformance.mailbox._history import (
     check,
     sees,
 )
-from asyncwait.spec.mailbox.program import OWNER
+from asyncwait.spec.mailbox.program import ANYBODYS, OWNER, WAITING, Does
 
-OWNERS_ALONE = frozenset(
-    {
-        "create_batch",
-        "try_take_from_batch",
-        "try_take",
-        "try_run_one",
-        "quiesce",
-        "close",
-        "drain",
-        "suspend_action",
-    }
-)
+OWNERS_ALONE = frozenset(get_args(Does)) - ANYBODYS - WAITING - {"has_mail", "fail"}
 """Steps that the mailbox must refuse to another thread."""
 
 

@@ -18,8 +18,9 @@ from msgspec.structs import replace
 
 from asyncwait.conformance.evidence import entries
 from asyncwait.conformance.judging import Violation
+from asyncwait.conformance.mailbox._history import TAKES
 from asyncwait.conformance.timeline import MARK
-from asyncwait.spec.mailbox.program import OWNER, MailboxTrace, Post, Program, Seen, Step
+from asyncwait.spec.mailbox.program import OWNER, SENDS, MailboxTrace, Post, Program, Seen, Step
 from asyncwait.spec.texts import one_line
 
 
@@ -37,8 +38,6 @@ _STEP = re.compile(
     r"(?:@(?P<priority>-?\d+))?(?:#(?P<number>\d+))?(?P<at_once>&)?"
 )
 _FLAGS = {"^": "urgent", "~": "deferrable", "!": "raises"}
-_SENDS = {"execute", "submit", "storm"}
-_TAKERS = {"try_take", "take", "run_one", "try_run_one"}
 
 
 def program(text: str, *action: str) -> Program:
@@ -102,7 +101,7 @@ def _step(word: str) -> Step:
     if found is None:
         raise ValueError(f"{word!r} is no step; see the notation")
     does, priority, mail = found["does"], found["priority"], None
-    if does in _SENDS:
+    if does in SENDS:
         flags: dict[str, Any] = {_FLAGS[flag]: True for flag in found["flags"]}
         mail = Post(found["mail"], int(priority or 0), **flags)
     return Step(
@@ -135,7 +134,7 @@ def _word(step: Step) -> str:
         flags = "".join(flag for flag, name in _FLAGS.items() if getattr(step.mail, name))
         words += f":{step.mail.name}{flags}"
         inner, priority, unsaid = step.mail.does, step.mail.priority, 0
-    if priority != unsaid and (step.mail is not None or step.does in _TAKERS):
+    if priority != unsaid and (step.mail is not None or step.does in TAKES):
         words += f"@{priority}"
     if step.number or step.does == "resume":
         words += f"#{step.number}"

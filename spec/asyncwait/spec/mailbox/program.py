@@ -13,10 +13,12 @@ OWNER = "owner"
 SENDERS = ("a", "b", "c")
 """Other threads; on a stage without threads, another task of the owner's loop."""
 
-Sending: TypeAlias = Literal["execute", "submit", "storm"]
-"""Steps that send. A storm sends many mails from all senders at once."""
-
-Taking: TypeAlias = Literal[
+Does: TypeAlias = Literal[
+    # Send mails; a storm sends many mails from all senders at once.
+    "execute",
+    "submit",
+    "storm",
+    # Take mails, run the mails that they take, or ask for mail.
     "create_batch",
     "try_take_from_batch",
     "try_take",
@@ -24,37 +26,33 @@ Taking: TypeAlias = Literal[
     "run_one",
     "try_run_one",
     "has_mail",
-]
-"""Steps that take mails, run the mails that they take, or ask for mail."""
-
-Ending: TypeAlias = Literal["quiesce", "close", "drain", "exclusively"]
-"""Steps that end a mailbox, and the section that no other thread interrupts."""
-
-Looping: TypeAlias = Literal[
+    # End a mailbox; a section that no other thread interrupts.
+    "quiesce",
+    "close",
+    "drain",
+    "exclusively",
+    # Steer the loop; `fail`, for the default action alone, raises an error.
     "run",
     "suspend_action",
     "resume",
     "suspend",
     "all_actions_completed",
     "fail",
+    # Cancel the owner's wait.
+    "cancel_wait",
 ]
-"""Steps of the loop. `fail`, for the default action alone, raises an error."""
+"""Kinds of steps, named after the contract."""
 
-Does: TypeAlias = Sending | Taking | Ending | Looping | Literal["cancel_wait"]
-"""Kinds of steps, named after the contract. `cancel_wait` cancels the owner's wait."""
+SENDS: frozenset[str] = frozenset({"execute", "submit", "storm"})
+"""Steps that send a mail."""
 
-ANYBODYS: frozenset[str] = frozenset(
-    {
-        "all_actions_completed",
-        "cancel_wait",
-        "exclusively",
-        "execute",
-        "resume",
-        "storm",
-        "submit",
-        "suspend",
-    }
-)
+ANYBODYS: frozenset[str] = SENDS | {
+    "all_actions_completed",
+    "cancel_wait",
+    "exclusively",
+    "resume",
+    "suspend",
+}
 """Steps that any thread may do; all others are the owner's."""
 
 WAITING: frozenset[str] = frozenset({"take", "run_one", "run"})
@@ -130,7 +128,7 @@ class Program(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
         for step in steps:
             if step.by not in (OWNER, *SENDERS):
                 raise InvalidConfig.of("by", step.by, f"one of {', '.join((OWNER, *SENDERS))}")
-            if step.does in get_args(Sending) and step.mail is None:
+            if step.does in SENDS and step.mail is None:
                 raise InvalidConfig(f"{step.does} needs a mail, this one has none")
             if step.does == "fail" and step not in of_actions:
                 raise InvalidConfig("only a step of the default action may fail")
@@ -260,6 +258,7 @@ __all__ = [
     "ANYBODYS",
     "OWNER",
     "SENDERS",
+    "SENDS",
     "STAGES",
     "WAITING",
     "Does",
