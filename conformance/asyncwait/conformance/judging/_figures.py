@@ -33,13 +33,12 @@ class Reading(Struct, frozen=True, eq=False):
     bounds: Mapping[str, Bounds]
     oldest_since: Bounds
 
-    def wrong(self, *names: str) -> str:
-        """Return what is wrong with the first of some figures beyond its bounds; "" if none is."""
-        for name in names:
-            figure, (least, most) = getattr(self.figures, name), self.bounds[name]
-            if not least <= figure <= most:
-                return f"{name} is {figure}, expected {span(least, most)}"
-        return ""
+    def wrong(self, name: str) -> str:
+        """Return what is wrong with a figure beyond its bounds; "" if it is within them."""
+        figure, (least, most) = getattr(self.figures, name), self.bounds[name]
+        return (
+            "" if least <= figure <= most else f"{name} is {figure}, expected {span(least, most)}"
+        )
 
 
 def span(least: float, most: float) -> str:

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import accumulate, chain, repeat
+from itertools import accumulate, chain, product, repeat
 from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -22,6 +22,7 @@ from asyncwait.conformance.judging._decide import (
     decide,
     refused,
 )
+from asyncwait.conformance.judging._figures import readings
 from asyncwait.conformance.judging._history import History, LegHistory
 from asyncwait.conformance.judging._link import Link, link_outputs
 from asyncwait.conformance.judging._observe import NEVER, Call, Input, Item, Output, Took
@@ -151,6 +152,15 @@ def bounded(
     for rest in leg.rests:
         if number := count(rest):
             yield (f"{number} {what}", rest.at) if number > most else None
+
+
+def figures_hold(leg: LegHistory, *names: str) -> Iterator[Finding]:
+    """Judge that each of these figures is within its bounds at each reading."""
+    for name, reading in product(names, leg.once(readings)):
+        if wrong := reading.wrong(name):
+            yield wrong, reading.figures.at
+        if reading.bounds[name][1]:
+            yield None
 
 
 def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from asyncwait.conformance.judging import (
     Rest,
     failure_named,
     failures_asked,
+    figures_hold,
     first_failures,
     holds,
     item_of,
@@ -32,7 +33,6 @@ from asyncwait.conformance.judging import (
     leg_check,
     lost_failure,
     misuses,
-    readings,
 )
 from asyncwait.spec import Record
 
@@ -381,8 +381,5 @@ def no_two_records_of_a_batch_have_one_key(leg: LegHistory) -> Iterator[Finding]
 @leg_check("BAT-16")
 def batches_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """The figure `batches` equals the number of batches that were called."""
-    for reading in leg.once(readings) if leg.scenario.batch is not None else ():
-        if wrong := reading.wrong("batches"):
-            yield wrong, reading.figures.at
-        if reading.bounds["batches"][1]:
-            yield None
+    if leg.scenario.batch is not None:
+        yield from figures_hold(leg, "batches")

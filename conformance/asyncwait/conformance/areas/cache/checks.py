@@ -26,13 +26,13 @@ from asyncwait.conformance.judging import (
     LegHistory,
     Load,
     failures_asked,
+    figures_hold,
     figures_read,
     first_stray,
     holds,
     item_of,
     leg_check,
     lost_failure,
-    readings,
 )
 
 
@@ -332,11 +332,7 @@ def the_figures_tell_what_became_of_each_call(leg: LegHistory) -> Iterator[Findi
         total = sum(getattr(figures, name) for name in _CALLS)
         if total != figures.calls:
             yield f"{' + '.join(_CALLS)} is {total}, and calls {figures.calls}", figures.at
-    for reading in leg.once(readings):
-        if wrong := reading.wrong(*_CALLS, *_OTHERS):
-            yield wrong, reading.figures.at
-        if any(reading.bounds[name][0] for name in (*_CALLS, *_OTHERS)):
-            yield None
+    yield from figures_hold(leg, *_CALLS, *_OTHERS)
 
 
 _CALLS = ("hits", "shared", "loads", "stale", "null_keys")

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from itertools import chain
 
 from asyncwait.conformance.judging import (
     NEVER,
@@ -14,6 +13,7 @@ from asyncwait.conformance.judging import (
     Reading,
     figure_text,
     figures_at_the_end,
+    figures_hold,
     figures_read,
     first_failures,
     leg_check,
@@ -25,15 +25,7 @@ from asyncwait.spec.scenario import FiguresRead
 
 def _within(rule: str, *names: str) -> Check:
     """Return a check that compares each of the figures with its bounds at each reading."""
-    return leg_check(rule)(lambda leg: chain.from_iterable(_look(leg, name) for name in names))
-
-
-def _look(leg: LegHistory, name: str) -> Iterator[Finding]:
-    for reading in leg.once(readings):
-        if wrong := reading.wrong(name):
-            yield wrong, reading.figures.at
-        if reading.bounds[name][1]:
-            yield None
+    return leg_check(rule)(lambda leg: figures_hold(leg, *names))
 
 
 # Only records that were called and are not gone are in flight.
@@ -57,7 +49,7 @@ the_marks_stand_at_the_highest = _within("STAT-9", "max_in_flight", "max_held")
 @leg_check("STAT-6")
 def timeouts_are_counted(leg: LegHistory) -> Iterator[Finding]:
     """Each record that its deadline decides counts; a record that answers in time does not."""
-    yield from _look(leg, "timeouts")
+    yield from figures_hold(leg, "timeouts")
     yield from _look_behind_a_deadline_that_fails(leg)
 
 
