@@ -6,7 +6,7 @@ from typing import BinaryIO, TypeAlias
 
 from msgspec import Struct
 
-from asyncwait.backends.journal._errors import JournalCorrupt, JournalMismatch, JournalTooNew
+from asyncwait.backends.journal._errors import JournalMismatch
 from asyncwait.backends.journal._format import (
     AROUND,
     BEFORE,
@@ -14,19 +14,22 @@ from asyncwait.backends.journal._format import (
     END,
     ENTRIES,
     FOOTER,
-    HEADER_MOST,
     KEY_BYTES,
     MOST,
     RECORD,
     TAIL,
-    Header,
-    IndexCheck,
-    Newer,
     Owner,
-    decode_header,
+    encode_footer,
+    index_check,
     is_entry,
 )
-from asyncwait.backends.journal._store import Store, entry_files, is_remote, undisturbed
+from asyncwait.backends.journal._store import (
+    Store,
+    entry_files,
+    is_remote,
+    read_header,
+    undisturbed,
+)
 
 _NEAR = 4096
 """Bytes of the first read of an entry: most entries are shorter."""
@@ -64,41 +67,27 @@ def open_file(store: Store, name: str, size: int, owner: Owner) -> EntryFile | N
         JournalMismatch: it belongs to another job or version, or to other settings.
         JournalTooNew: it has a later version of the format.
     """
-    header = decode_header(ENTRIES, store.read(name, 0, HEADER_MOST))
-    path = f"{store.path}/{name}"
-    if header == "torn":
+    damage = "has no readable owner: its header is damaged"
+    way_out = "delete that file, and its calls are made again"
+    header = read_header(store, name, ENTRIES, damage, way_out)
+    if header is None:
         return None
-    if isinstance(header, Newer):
-        raise JournalTooNew.of(path, header.format, header.known)
-    if header == "corrupt":
-        way_out = "delete that file, and its calls are made again"
-        raise JournalCorrupt.of(path, "has no readable owner: its header is damaged", way_out)
-    assert isinstance(header, Header)
     if (held := header.meta.owner) != owner:
-        raise JournalMismatch.between(path, _differences(held, owner))
-    file = EntryFile(name, header.salt, header.size)
-    count, begin = _footer(store, file, size)
-    return EntryFile(name, header.salt, header.size, begin, count)
-
-
-def _differences(held: Owner, owner: Owner) -> dict[str, tuple[str | None, str | None]]:
-    """Return the differences of two owners; of settings a file has only a digest."""
-    both = {
-        "job": (held.job, owner.job),
-        "version": (held.version, owner.version),
-        "settings": (held.settings.hex() or None, owner.settings.hex() or None),
-    }
-    return {name: (was, now) for name, (was, now) in both.items() if was != now}
-
-
-def _footer(store: Store, file: EntryFile, size: int) -> tuple[int, int | None]:
+        both = {
+            "job": (held.job, owner.job),
+            "version": (held.version, owner.version),
+            "settings": (held.settings.hex() or None, owner.settings.hex() or None),  # digests
+        }
+        differs = {each: (was, now) for each, (was, now) in both.items() if was != now}
+        raise JournalMismatch.between(f"{store.path}/{name}", differs)
     begin = size - TAIL.size
-    data = store.read(file.name, begin, TAIL.size) if begin >= file.first else b""
-    if len(data) < TAIL.size:
-        return 0, None
-    count, index, _, magic = TAIL.unpack(data)
-    fits = index >= file.first + len(END) and index + count * RECORD.size == begin
-    return (count, index) if magic == FOOTER and fits else (0, None)
+    data = store.read(name, begin, TAIL.size) if begin >= header.size else b""
+    if len(data) == TAIL.size:
+        count, index, _, magic = TAIL.unpack(data)
+        fits = index >= header.size + len(END) and index + count * RECORD.size == begin
+        if magic == FOOTER and fits:
+            return EntryFile(name, header.salt, header.size, index, count)
+    return EntryFile(name, header.salt, header.size)
 
 
 class IndexDamagedError(Exception):
@@ -113,28 +102,24 @@ def index_pieces(store: Store, file: EntryFile) -> Iterator[bytes]:
     """
     assert file.index is not None
     end = file.index + file.count * RECORD.size
-    check = IndexCheck(file.salt)
+    check = index_check(file.salt)
     for begin in range(file.index, end, _PIECE):
         piece = store.read(file.name, begin, min(_PIECE, end - begin))
         check.update(piece)
         if len(piece) % RECORD.size:
             raise IndexDamagedError
         yield piece
-    tail = store.read(file.name, end, TAIL.size)
-    if tail != TAIL.pack(file.count, file.index, check.digest(file.count, file.index), FOOTER):
+    footer = encode_footer(check, file.count, file.index)
+    if store.read(file.name, end, TAIL.size) != footer:
         raise IndexDamagedError
 
 
 def has_index(store: Store, file: EntryFile) -> bool:
     """Return whether a file has a valid index."""
-    if file.index is None:
-        return False
     try:
-        for _ in index_pieces(store, file):
-            pass
+        return file.index is not None and all(map(len, index_pieces(store, file)))
     except IndexDamagedError:
         return False
-    return True
 
 
 class Scan:
@@ -177,13 +162,6 @@ class Scan:
         return rest if len(rest) == length + CHECK_BYTES else b""
 
 
-def scan(store: Store, file: EntryFile) -> tuple[bytes, bool]:
-    """Return the records of all valid entries of a file, and whether it ends torn."""
-    with store.open(file.name) as source:
-        entries = Scan(file, source)
-        return b"".join(RECORD.pack(key, at) for key, at in entries), entries.is_torn
-
-
 def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
     """Return the records of all entries of a file, and whether it ends torn.
 
@@ -194,7 +172,9 @@ def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
             return b"".join(index_pieces(store, file)), False
         except IndexDamagedError:
             pass
-    return scan(store, file)
+    with store.open(file.name) as source:
+        entries = Scan(file, source)
+        return b"".join(RECORD.pack(key, at) for key, at in entries), entries.is_torn
 
 
 def read_entry(store: Store, file: EntryFile, at: int, key: bytes) -> bytes | None:

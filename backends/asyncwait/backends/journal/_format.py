@@ -66,11 +66,8 @@ MOST = 64 * 1024 * 1024
 KEY_BYTES = 16
 """Bytes of a key."""
 
-HEADER_MOST = 4096
-"""No header of entries is longer, in bytes: job and version have a bound."""
-
-IDENTITY_MOST = 256 * 1024
-"""No identity, which has all settings, is longer, in bytes."""
+HEADER_MOST = {ENTRIES: 4096, IDENTITY: 256 * 1024}
+"""No header is longer, in bytes: job, version and settings have bounds; identities have all."""
 
 END = struct.pack("<I", 0xFFFFFFFF)
 """Mark behind the last entry of a sealed file, in place of the next length."""
@@ -162,18 +159,6 @@ class Header(Struct, frozen=True):
     size: int
 
 
-class Newer(Struct, frozen=True):
-    """A header of a later version of the format.
-
-    Args:
-        format: version of the format.
-        known: latest readable version.
-    """
-
-    format: int
-    known: int
-
-
 def encode_identity(job: str, version: str, settings: Settings) -> bytes:
     """Return the content of an identity file."""
     return _encode_header(IDENTITY, Meta(job, version, os.urandom(16), settings=settings))[0]
@@ -192,8 +177,8 @@ def _encode_header(magic: bytes, said: Meta) -> tuple[bytes, bytes]:
     return head + salt, salt
 
 
-def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn", "corrupt"]:
-    """Decode the header at the begin of `data`.
+def decode_header(magic: bytes, data: bytes) -> Header | int | Literal["torn", "corrupt"]:
+    """Decode the header at the begin of `data`; a later format gives its number.
 
     Args:
         magic: `IDENTITY` or `ENTRIES`.
@@ -202,13 +187,13 @@ def decode_header(magic: bytes, data: bytes) -> Header | Newer | Literal["torn",
     found, length = _HEAD.unpack(data[: _HEAD.size].ljust(_HEAD.size, b"\0"))
     if not magic[:-1].startswith(data[: len(magic) - 1]):
         return "corrupt"
-    version, end = found[-1], _HEAD.size + length
+    version: int = found[-1]
+    end = _HEAD.size + length
     if version > magic[-1]:
-        return Newer(version, magic[-1])
+        return version
     if version < magic[-1] and len(data) >= len(magic):
         return "corrupt"
-    most = IDENTITY_MOST if magic == IDENTITY else HEADER_MOST
-    if len(data) >= _HEAD.size and end + _SALT_BYTES > most:
+    if len(data) >= _HEAD.size and end + _SALT_BYTES > HEADER_MOST[magic]:
         return "corrupt"
     if len(data) < _HEAD.size or len(data) < end + _SALT_BYTES:
         return "torn"
@@ -252,22 +237,20 @@ def encode_end(salt: bytes, index: bytes | bytearray, where: int) -> bytes:
         where: end of the last entry, in bytes.
     """
     count, begin = len(index) // RECORD.size, where + len(END)
-    check = IndexCheck(salt)
+    check = index_check(salt)
     check.update(index)
-    return b"".join([END, index, TAIL.pack(count, begin, check.digest(count, begin), FOOTER)])
+    return b"".join([END, index, encode_footer(check, count, begin)])
 
 
-class IndexCheck:
-    """Checksum of an index, which may arrive piece by piece."""
+def index_check(salt: bytes) -> Any:
+    """Return the checksum of an empty index; `update` adds pieces."""
+    return blake2b(digest_size=16, key=salt)
 
-    def __init__(self, salt: bytes) -> None:
-        self._hash = blake2b(digest_size=16, key=salt)
-        self.update = self._hash.update
 
-    def digest(self, count: int, begin: int) -> bytes:
-        """Return the checksum."""
-        self.update(struct.pack("<QQ", count, begin))
-        return self._hash.digest()
+def encode_footer(check: Any, count: int, begin: int) -> bytes:
+    """Return the footer of an index, whose pieces are in `check`."""
+    check.update(struct.pack("<QQ", count, begin))
+    return TAIL.pack(count, begin, check.digest(), FOOTER)
 
 
 _PERSON = b"asyncwait key 1"

@@ -29,6 +29,7 @@ from asyncwait.backends.journal._store import (
 )
 from asyncwait.backends.journal._whole import compact_if_many
 from asyncwait.spec import InvalidConfig
+from asyncwait.spec.checks import is_whole, require_whole
 
 _LONGEST = 200
 _OF_FRAMES = {"columns", "schema", "many", "zone"}
@@ -83,9 +84,8 @@ class Journal(Struct, frozen=True):
         _require_path(self.path)
         _require_token("job", self.job)
         _require_token("version", self.version)
-        if not _is_count(self.flush_rows):
-            raise InvalidConfig.of("flush_rows", self.flush_rows, "a whole number >= 1")
-        if not (self.max_bytes is None or _is_count(self.max_bytes)):
+        require_whole("flush_rows", self.flush_rows)
+        if self.max_bytes is not None and not (is_whole(self.max_bytes) and self.max_bytes >= 1):
             raise InvalidConfig.of("max_bytes", self.max_bytes, "a whole number >= 1, or None")
         _require_settings(self.settings)
         if not isinstance(self.failures, bool):
@@ -223,7 +223,3 @@ def _is_text(token: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

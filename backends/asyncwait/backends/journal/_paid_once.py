@@ -100,21 +100,23 @@ def paid_once(
                 attempt.add(key, payload)
         return result if HELD_LIMITS.get() else bare
 
-    def failed(key: bytes, error: Exception) -> None:
-        if is_final is not None and _decision("is_final", is_final, error) and not is_open(error):
-            with _or_lost(attempt):
-                attempt.add_failure(Failure.of_call(key, error))
+    @contextmanager
+    def storing_failures(key: bytes) -> Generator[None]:
+        try:
+            yield
+        except Exception as error:
+            if is_final and _decision("is_final", is_final, error) and not is_open(error):
+                with _or_lost(attempt):
+                    attempt.add_failure(Failure.of_call(key, error))
+            raise
 
     @wraps(fn, updated=())
     async def coroutine(value: Any) -> Any:
         key, payload = look(value)
         if payload is not None:
             return _answer("decode", decode, payload)
-        try:
+        with storing_failures(key):
             result = await fn(value)
-        except Exception as error:
-            failed(key, error)
-            raise
         return stored(key, result)
 
     @wraps(fn, updated=())
@@ -122,11 +124,8 @@ def paid_once(
         key, payload = look(value)
         if payload is not None:
             return _answer("decode", decode, payload)
-        try:
+        with storing_failures(key):
             result = fn(value)
-        except Exception as error:
-            failed(key, error)
-            raise
         return stored(key, result)
 
     def is_paid(value: Any) -> bool:

@@ -6,10 +6,9 @@ from typing import BinaryIO, Protocol, TypeVar
 
 from asyncwait.backends.journal._errors import JournalCorrupt, JournalError, JournalTooNew
 from asyncwait.backends.journal._format import (
+    HEADER_MOST,
     IDENTITY,
-    IDENTITY_MOST,
     Header,
-    Newer,
     decode_header,
 )
 
@@ -135,17 +134,28 @@ def read_identity(store: Store) -> Header | None:
         JournalCorrupt: the file is damaged.
         JournalTooNew: a later version of asyncwait has written it.
     """
-    path = f"{store.path}/{IDENTITY_NAME}"
+    way_out = "delete that file, and prepare() writes it again, from the other files"
     try:
-        header = decode_header(IDENTITY, store.read(IDENTITY_NAME, 0, IDENTITY_MOST))
+        return read_header(store, IDENTITY_NAME, IDENTITY, "is damaged", way_out)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if isinstance(header, Newer):
-        raise JournalTooNew.of(path, header.format, header.known)
+
+
+def read_header(store: Store, name: str, magic: bytes, damage: str, way_out: str) -> Header | None:
+    """Return the header of a file; None if the file ends before it.
+
+    Raises:
+        FileNotFoundError: the file is gone.
+        JournalCorrupt: it has no header; `damage` and `way_out` say so.
+        JournalTooNew: it has a later version of the format.
+    """
+    header = decode_header(magic, store.read(name, 0, HEADER_MOST[magic]))
+    path = f"{store.path}/{name}"
+    if isinstance(header, int):
+        raise JournalTooNew.of(path, header, magic[-1])
     if header == "corrupt":
-        way_out = "delete that file, and prepare() writes it again, from the other files"
-        raise JournalCorrupt.of(path, "is damaged", way_out)
-    return header if isinstance(header, Header) else None
+        raise JournalCorrupt.of(path, damage, way_out)
+    return None if header == "torn" else header
 
 
 def need_identity(store: Store) -> Header:

@@ -275,14 +275,11 @@ def compact_if_many(store: Store, owner: Owner) -> None:
 
 def _merge(store: Store, owner: Owner, *, is_whole: bool, drops_failures: bool = False) -> None:
     store.sweep()
-
-    def merge() -> None:
-        _merge_once(store, owner, is_whole=is_whole, drops_failures=drops_failures)
-
-    undisturbed(store, merge)  # Another process may merge, too.
+    # Another process may merge, too.
+    undisturbed(store, lambda: _merge_once(store, owner, is_whole, drops_failures))
 
 
-def _merge_once(store: Store, owner: Owner, *, is_whole: bool, drops_failures: bool) -> None:
+def _merge_once(store: Store, owner: Owner, is_whole: bool, drops_failures: bool) -> None:  # noqa: FBT001 - one caller
     sizes = _chosen(store, is_whole=is_whole)
     opened = {name: open_file(store, name, size, owner) for name, size in sizes.items()}
     is_merged = len(opened) <= 1 and all(
