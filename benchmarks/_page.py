@@ -1,16 +1,23 @@
 """Tables and pictures of measurements, and the machine that they were made on."""
 
+import json
 import os
 import platform
 import statistics
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
+from rich.console import Console
+from rich.progress import track
 from rich.table import Table
 
+F = TypeVar("F")
 Rows: TypeAlias = Iterable[Sequence[str]]
+Figures: TypeAlias = tuple[Sequence[str], Rows]
+"""A table: its head, and its rows."""
 
 
 def shown(head: Sequence[str], rows: Rows) -> Table:
@@ -25,6 +32,46 @@ def markdown(head: Sequence[str], rows: Rows) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def parser(about: str, runs: int, *, writes: bool = True) -> ArgumentParser:
+    """Return the arguments of a benchmark in rounds, which may write a page with a picture."""
+    made = ArgumentParser(description=about)
+    made.add_argument("--runs", type=int, default=runs, help="rounds; the median counts")
+    if writes:
+        made.add_argument("--json", type=Path, help="a file for the rounds, in lines of JSON")
+        made.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
+        made.add_argument("--page", type=Path, help="a file for a page in Markdown; with --plot")
+    return made
+
+
+def measured(flows: Mapping[str, F], cost: Callable[[F], float], title: str) -> dict[str, float]:
+    """Return what each flow costs, in one round."""
+    return {name: cost(flow) for name, flow in track(flows.items(), title, transient=True)}
+
+
+def medians(rounds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+
+
+def finish(
+    asked: Namespace,
+    lines: Iterable[Any],
+    costs: Mapping[str, float],
+    page: str,
+    tables: Sequence[Figures],
+    *,
+    ours: tuple[str, str] = ("pool", ""),
+) -> None:
+    """Print tables, and write what the arguments ask for."""
+    Console().print(*(shown(*table) for table in reversed(tables)), sep="\n")
+    if asked.json:
+        asked.json.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    if asked.plot:
+        draw(costs, asked.plot, ours)
+    if asked.page:
+        about = {"rounds": asked.runs, "machine": machine(), "picture": asked.plot.name}
+        write(asked.page, page.format(**about), *tables)
+
+
 def spread(rounds: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
     """Yield each flow with what it has cost in some rounds: the median, the least, the most."""
     for name in rounds[0]:
@@ -32,7 +79,7 @@ def spread(rounds: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
         yield name, *(f"{x:.2f}" for x in (statistics.median(each), min(each), max(each)))
 
 
-def write(path: Path, text: str, *tables: tuple[Sequence[str], Rows]) -> None:
+def write(path: Path, text: str, *tables: Figures) -> None:
     path.write_text("\n".join((text, *(markdown(*table) for table in tables))), encoding="utf-8")
 
 

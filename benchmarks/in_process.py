@@ -8,7 +8,6 @@ median over the rounds. Where calls take no time of their own, processor time co
 dependency group `benchmarks`.
 """
 
-import argparse
 import asyncio
 import gc
 import json
@@ -21,9 +20,8 @@ from typing import NamedTuple
 import trio
 import uvloop
 from _flows import BLOCKED, CAPACITY, FLOWS, SLOW, Flow, in_order, tail
-from _page import draw, machine, shown, spread, write
+from _page import finish, machine, measured, medians, parser, shown, spread, write
 from rich.console import Console
-from rich.progress import track
 
 PAGE = """# What a record costs
 
@@ -113,32 +111,16 @@ ROWS = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
-    parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
-    parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
-    parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
-    parser.add_argument("--beside", type=Path, nargs="+", help="measure nothing: compare files")
-    arguments = parser.parse_args()
+    asked = parser(__doc__, runs=5)
+    asked.add_argument("--beside", type=Path, nargs="+", help="measure nothing: compare files")
+    arguments = asked.parse_args()
     if arguments.beside:
         return _beside(arguments.beside, arguments.page)
-    rounds = [
-        {name: cost(flow) for name, flow in track(FLOWS.items(), f"round {n + 1}", transient=True)}
-        for n in range(arguments.runs)
-    ]
+    rounds = [measured(FLOWS, cost, f"round {n + 1}") for n in range(arguments.runs)]
     figures = ("figure", "is", "must", "aim", "reached"), [_figure(row, rounds) for row in ROWS]
     flows = ("flow", "us a record", "from", "to"), [*spread(rounds)]
-    Console().print(shown(*flows), shown(*figures), sep="\n")
-    if arguments.json:
-        lines = [{"machine": machine()}, *rounds]
-        arguments.json.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    if arguments.plot:
-        medians = {n: statistics.median(each[n] for each in rounds) for n in rounds[0]}
-        draw(medians, arguments.plot)
-    if arguments.page:
-        about = {"rounds": len(rounds), "machine": machine(), "picture": arguments.plot.name}
-        write(arguments.page, PAGE.format(**about), figures, flows)
-    return None
+    lines = [{"machine": machine()}, *rounds]
+    return finish(arguments, lines, medians(rounds), PAGE, (figures, flows))
 
 
 def cost(flow: Flow) -> float:
@@ -177,11 +159,8 @@ def _beside(files: Sequence[Path], page: Path | None) -> None:
         (row.name, *(_figure(row, rounds)[1] for _, *rounds in read), f"{row.must:g}")
         for row in ROWS
     ]
-    medians = [
-        {name: statistics.median(each[name] for each in rounds) for name in FLOWS}
-        for _, *rounds in read
-    ]
-    flows = [(name, *(f"{each[name]:.2f} us" for each in medians)) for name in FLOWS]
+    costs = [medians(rounds) for _, *rounds in read]
+    flows = [(name, *(f"{each[name]:.2f} us" for each in costs)) for name in FLOWS]
     tables = (("figure", *head, "must"), figures), (("flow", *head), flows)
     Console().print(*(shown(*table) for table in tables), sep="\n")
     if page is not None:

@@ -7,34 +7,24 @@ the median over the rounds, the least and the most processor time of this proces
 `redis-server` has to be on PATH. Needs the extras `cache` and `redis`.
 """
 
-import argparse
 import asyncio
 import gc
 import random
-import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import (
-    AsyncIterator,
-    Awaitable,
-    Callable,
-    Iterable,
-    Sequence,
-)
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
 import redis
 import redis.asyncio
-from _page import machine, shown, spread
+from _page import machine, measured, parser, shown, spread
 from anyio import to_thread
 from rich.console import Console
-from rich.progress import track
 
 from asyncwait.backends.lookup import (
     Full,
@@ -46,6 +36,10 @@ from asyncwait.backends.lookup import (
 )
 from asyncwait.backends.pool import ordered_wait
 from asyncwait.spec import Batch, Cache
+
+sys.path += [str(Path(__file__).resolve().parents[1] / "tests" / "support")]
+
+from lookups import RedisServer
 
 KEYS = 10_000
 CACHE = Cache(KEYS, ttl=600)
@@ -159,9 +153,6 @@ def flows_of(url: str, path: Path) -> dict[str, Flow]:
         "Redis: MGET a batch of 100 in the pool, 1000": Flow(batched, uniform),
         "Redis: lookup, nothing kept": Flow(from_redis, uniform),
         "Redis: lookup, Zipf": Flow(lambda k: from_redis(k, cache=CACHE), zipf),
-        "Redis: lookup, Zipf, async source": Flow(
-            lambda k: from_redis(streamed(k), cache=CACHE), zipf
-        ),
         "Redis: lookup, Zipf, a tenth kept": Flow(
             lambda k: from_redis(k, cache=Cache(KEYS // 10, 600)), zipf
         ),
@@ -172,35 +163,19 @@ def flows_of(url: str, path: Path) -> dict[str, Flow]:
 
 
 @contextmanager
-def tables() -> Any:
+def tables() -> Iterator[tuple[str, Path]]:
     """Start a Redis and fill it, and fill a file of SQLite; give where they are."""
-    if shutil.which("redis-server") is None:
-        sys.exit("redis-server is not on PATH: install redis-server, and run this again")
-    with tempfile.TemporaryDirectory(prefix="lookup-") as folder:
-        socket, path = Path(folder) / "socket", Path(folder) / "users.db"
-        options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", folder]
-        server = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)  # noqa: S607
-        try:
-            _fill(redis.Redis(unix_socket_path=str(socket)))
-            with sqlite3.connect(path) as connection:
-                connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, town TEXT)")
-                rows = [(key, f"town {key}") for key in range(KEYS)]
-                connection.executemany("INSERT INTO users VALUES (?, ?)", rows)
-            connection.close()
-            yield f"unix://{socket}", path
-        finally:
-            server.kill()
-            server.wait()
-
-
-def _fill(client: redis.Redis) -> None:
-    while True:
-        try:
-            client.mset({str(key): f"town {key}" for key in range(KEYS)})
-        except (redis.ConnectionError, redis.BusyLoadingError):
-            time.sleep(0.01)  # nothing tells when a server listens
-        else:
-            return client.close()
+    rows = [(key, f"town {key}") for key in range(KEYS)]
+    with (
+        tempfile.TemporaryDirectory(prefix="lookup-") as folder,
+        closing(RedisServer()) as server,
+        closing(sqlite3.connect(path := Path(folder) / "users.db")) as connection,
+    ):
+        server.client.mset({str(key): town for key, town in rows})
+        connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, town TEXT)")
+        connection.executemany("INSERT INTO users VALUES (?, ?)", rows)
+        connection.commit()
+        yield server.url, path
 
 
 def cost(flow: Flow) -> float:
@@ -214,15 +189,10 @@ def cost(flow: Flow) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=5, help="rounds; the median counts")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, runs=5, writes=False).parse_args()
     with tables() as (url, path):
         flows = flows_of(url, path)
-        rounds = [
-            {name: cost(each) for name, each in track(flows.items(), f"round {n + 1}")}
-            for n in range(arguments.runs)
-        ]
+        rounds = [measured(flows, cost, f"round {n + 1}") for n in range(arguments.runs)]
     Console().print(machine(), shown(("flow", "us a row", "from", "to"), spread(rounds)))
 
 

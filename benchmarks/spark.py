@@ -6,22 +6,19 @@ All in one session of an embedded Spark with two partitions, 100 calls at a time
 run of each flow comes before the measured run.
 """
 
-import argparse
 import gc
-import json
 import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import _spark_flows
-from _page import draw, machine, shown, write
+from _page import finish, machine, measured, medians, parser
 from _spark_flows import CAPACITY, FLOWS, PARTITIONS, Flow, Weighed, rows
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
-from rich.console import Console
-from rich.progress import track
 
 from asyncwait.backends.spark import embedded_spark, ordered_wait
 
@@ -94,17 +91,12 @@ FIRST = ("window, 5 ms", "ordered, 5 ms")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=3, help="rounds; the median counts")
-    parser.add_argument("--json", type=Path, help="a file for one line of JSON a round")
-    parser.add_argument("--plot", type=Path, help="a file for a picture, .svg or .png")
-    parser.add_argument("--page", type=Path, help="a file for all of that in Markdown; with --plot")
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, runs=3).parse_args()
     cloudpickle.register_pickle_by_value(_spark_flows)
     session = embedded_spark(f"local[{PARTITIONS}]").session
     session.range(1).count()
     rounds = [_round(session, f"round {n + 1}") for n in range(arguments.runs)]
-    took = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    took = medians(rounds)
     costs = {name: took[name] / flow.count * 1e6 for name, flow in FLOWS.items()}
     figures = [
         (name, f"{statistics.median(figure(each) for each in rounds):.2f}", goal)
@@ -115,22 +107,14 @@ def main() -> None:
         (("figure", "is", "must (aim)"), figures),
         (("flow", "us a row", "rows/s"), speeds),
     )
-    Console().print(*(shown(*table) for table in reversed(tables)), sep="\n")
-    if arguments.json:
-        lines = [json.dumps({"machine": machine(), "seconds": each}) for each in rounds]
-        arguments.json.write_text("\n".join(lines) + "\n")
-    if arguments.plot:
-        draw(costs, arguments.plot, ("ordered", "unordered"))
-    if arguments.page:
-        about = PAGE.format(machine=machine(), picture=arguments.plot.name)
-        write(arguments.page, about, *tables)
+    lines = ({"machine": machine(), "seconds": each} for each in rounds)
+    finish(arguments, lines, costs, PAGE, tables, ours=("ordered", "unordered"))
 
 
 def _round(session: SparkSession, title: str) -> dict[str, float]:
     sizes = (10**5, 10**6)
     found = {f"MB at most, {count:,} rows": _most_memory(session, count) for count in sizes}
-    for name, flow in track(FLOWS.items(), title, transient=True):
-        found[name] = _seconds(session, flow)
+    found |= measured(FLOWS, partial(_seconds, session), title)
     return found | {f"{name}: first row": _first(session, FLOWS[name]) for name in FIRST}
 
 
