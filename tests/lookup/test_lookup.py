@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import anyio
@@ -14,7 +15,6 @@ from asyncwait.spec import (
     Batch,
     Cache,
     CallFailed,
-    CallTimedOut,
     InvalidConfig,
     OperatorError,
     Retry,
@@ -37,22 +37,6 @@ async def test_each_value_comes_in_its_place_with_its_rows() -> None:
     assert (figures.loads, figures.shared, figures.null_keys, figures.misses) == (3, 1, 1, 1)
 
 
-async def test_no_value_waits_for_the_next_one() -> None:
-    table = Scripted()
-    source = Values("a", "b", 0.25, "c", 5.0, "d")
-
-    async with lookup(source, table) as results:
-        found = await read(results)
-
-    assert [(when, value) for when, value, _ in found] == [
-        (1, "a"),
-        (1, "b"),
-        (1.25, "c"),
-        (6.25, "d"),
-    ]
-    assert table.asked == [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])]
-
-
 def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
     async def source() -> AsyncIterator[str]:
         for value in "abc":
@@ -70,43 +54,95 @@ def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
     assert asyncio.run(main()) == ["a", "b", "c"]
 
 
-GATHERED = Batch(max_size=3, max_wait=0.5, in_flight=1)
+GATHERED = {"batch": Batch(max_size=3, max_wait=0.5, in_flight=1)}
+REPEATED = {"retry": Retry(max_attempts=9, initial=1, multiplier=1)}
+DOWN = {"rows": {"b": OSError("down")}}
+OTHER: dict[str, Any] = {"on_error": lambda *_: ["other"]}
+
+STREAMS: dict[str, tuple[list[Any], list[Any], list[Any], dict[str, Any]]] = {
+    "no value waits for the next one": (
+        ["a", "b", 0.25, "c", 5.0, "d"],
+        [(1, "a"), (1, "b"), (1.25, "c"), (6.25, "d")],
+        [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])],
+        {},
+    ),
+    "the first key waits as long as it may, the last not at all": (
+        ["a", 0.2, "b", 2.0, "c"],
+        [(1.5, "a"), (1.5, "b"), (3.2, "c")],
+        [(0.5, ["a", "b"]), (2.2, ["c"])],
+        GATHERED,
+    ),
+    "a full request goes at once, and the next one gathers beside it": (
+        ["a", 0.1, "b", 0.1, "c", 0.1, "d", 0.6, "e"],
+        [(1.2, "a"), (1.2, "b"), (1.2, "c"), (2.2, "d"), (2.2, "e")],
+        [(0.2, ["a", "b", "c"]), (1.2, ["d", "e"])],
+        GATHERED,
+    ),
+    "a key in a request is not asked for again": (
+        ["a", 0.1, "a", 0.1, "b", 9.0],
+        [(1.5, "a"), (1.5, "a"), (1.5, "b")],
+        [(0.5, ["a", "b"])],
+        GATHERED,
+    ),
+    "one mapping can't answer for equal keys of two types": (
+        [1, 0.1, True, 9.0],
+        [(1.1, 1), (2.1, True)],
+        [(0.1, [1]), (1.1, [True])],
+        GATHERED,
+    ),
+    "keys gather only while there is room for more": (
+        ["a", 0.1, "b", 0.1, "c"],
+        [(1.1, "a"), (1.1, "b"), (2.2, "c")],
+        [(0.1, ["a", "b"]), (1.2, ["c"])],
+        {"capacity": 2, "batch": Batch(max_size=100, max_wait=60)},
+    ),
+    "a failure is repeated while others go on": (
+        [DOWN, "a", "b", 3.5, {"rows": {}}, "c"],
+        [(5, "a"), (5, "b"), (5, "c")],
+        [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])],
+        REPEATED,
+    ),
+    "old rows come before rows of a handler": (
+        ["a", 3.0, {"trouble": OSError("down")}, "a", "b"],
+        [(1, "a"), (4, "a"), (4, "b", "other")],
+        [(0, ["a"]), (3, ["a", "b"])],
+        {"cache": Cache(9, ttl=1, stale_if_error=60), **OTHER},
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("script", "asked"),
-    [
-        # The first waits as long as it may, the last for nothing: the source ends with it.
-        (["a", 0.2, "b", 2.0, "c"], [(0.5, ["a", "b"]), (2.2, ["c"])]),
-        # A full request goes at once, and while it is under way the next one gathers.
-        (
-            ["a", 0.1, "b", 0.1, "c", 0.1, "d", 0.6, "e"],
-            [(0.2, ["a", "b", "c"]), (1.2, ["d", "e"])],
-        ),
-        # A key that is asked for already is not asked for again.
-        (["a", 0.1, "a", 0.1, "b", 9.0], [(0.5, ["a", "b"])]),
-        # To Python they are one key, and a table answers by a mapping.
-        ([1, 0.1, True, 9.0], [(0.1, [1]), (1.1, [True])]),
-    ],
-)
-async def test_keys_of_a_slow_source_gather_for_a_request(script: Any, asked: Any) -> None:
+@pytest.mark.parametrize("name", STREAMS)
+async def test_values_and_requests_have_their_times(name: str) -> None:
+    script, expected, asked, options = STREAMS[name]
     table = Scripted()
+    source = Values(
+        *(partial(vars(table).update, each) if isinstance(each, dict) else each for each in script)
+    )
+    async with lookup(source, table, **options) as results:
+        found = await read(results)
 
-    async with lookup(Values(*script), table, batch=GATHERED) as results:
-        got = [value for _, value, _ in await read(results)]
-
-    assert got == [item for item in script if not isinstance(item, float)]
+    rows = [(pytest.approx(when), value, [*other] or [value]) for when, value, *other in expected]
+    assert found == rows
     assert table.asked == [(pytest.approx(when), keys) for when, keys in asked]
 
 
-async def test_keys_gather_for_no_longer_than_there_is_room_for_more() -> None:
-    table, batch = Scripted(), Batch(max_size=100, max_wait=60)
-
-    async with lookup(Values("a", 0.1, "b", 0.1, "c"), table, capacity=2, batch=batch) as results:
-        got = [value async for value, _ in results]
-
-    assert got == ["a", "b", "c"]
-    assert [when for when, _ in table.asked] == [pytest.approx(0.1), pytest.approx(1.2)]
+@pytest.mark.parametrize(
+    ("values", "options", "message"),
+    [
+        (["a"], {"timeout": 0.5}, r"^key 'a': the table gave no answer within 0.5 s$"),
+        (
+            [{"id": 1}, {}],
+            {"key": lambda value: value["id"]},
+            r"^Record \{\}: its key can't be told: KeyError\('id'\)$",
+        ),
+    ],
+)
+async def test_a_failure_names_its_key_or_its_value(
+    values: Any, options: Any, message: str
+) -> None:
+    async with lookup(values, Scripted(), **options) as results:
+        with pytest.raises(OperatorError, match=message):
+            await read(results)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 7, 40])
@@ -179,41 +215,6 @@ async def test_a_failure_names_its_key_and_stays() -> None:
     assert one.value.__cause__ is error
     assert one.value is two.value
     assert table.log[-1] == "close"
-
-
-async def test_a_failure_is_repeated_while_others_go_on() -> None:
-    table = Scripted(b=OSError("down"))
-
-    async def source() -> AsyncIterator[str]:
-        yield "a"
-        yield "b"
-        await anyio.sleep(3.5)
-        del table.rows["b"]
-        yield "c"
-
-    retry = Retry(max_attempts=9, initial=1, multiplier=1)
-    async with lookup(source(), table, retry=retry) as results:
-        found = await read(results)
-
-    assert [(when, value) for when, value, _ in found] == [(5, "a"), (5, "b"), (5, "c")]
-    assert table.asked == [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])]
-
-
-async def test_a_deadline_is_told_by_its_key() -> None:
-    table = Scripted()
-    table.takes = 9
-
-    async with lookup(Values("a", 1.0, "b"), table, timeout=3) as results:
-        with pytest.raises(CallTimedOut, match=r"^key 'a': the table gave no answer within 3 s$"):
-            await anext(results)
-        assert seconds_now() == 3
-
-
-async def test_a_key_that_can_not_be_told_names_its_value() -> None:
-    expected = r"^Record \{\}: its key can't be told: KeyError\('id'\)$"
-    async with lookup([{"id": 1}, {}], Scripted(), key=lambda value: value["id"]) as results:
-        with pytest.raises(CallFailed, match=expected):
-            await read(results)
 
 
 async def test_a_table_that_can_not_be_opened_closes_the_source() -> None:
@@ -317,20 +318,6 @@ async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
     assert (figures.rows, figures.failures_handled, figures.null_keys) == (4, 4, 1)
 
 
-async def test_old_rows_come_before_what_handles_failures() -> None:
-    table = Scripted()
-    cache = Cache(9, ttl=1, stale_if_error=60)
-
-    def change() -> None:
-        table.trouble = OSError("down")
-
-    source = Values("a", 3.0, change, "a", "b")
-    async with lookup(source, table, cache=cache, on_error=lambda *_: ["other"]) as results:
-        found = [(value, list(rows)) async for value, rows in results]
-
-    assert found == [("a", ["a"]), ("a", ["a"]), ("b", ["other"])]
-
-
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
@@ -358,9 +345,8 @@ async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason:
 
 
 async def test_a_copy_that_is_too_old_is_a_failure_like_another() -> None:
-    table, cache = Readable(a=["row"]), Full(max_age=2)
     source = Values("a", None, [], 2.0, "a", "b")
-    async with lookup(source, table, cache=cache, on_error=lambda *_: ["other"]) as results:
+    async with lookup(source, Readable(a=["row"]), cache=Full(max_age=2), **OTHER) as results:
         found = [list(rows) async for _, rows in results]
 
     assert found == [["row"], [], ["other"], ["other"], ["other"]]

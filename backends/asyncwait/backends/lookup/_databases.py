@@ -23,35 +23,35 @@ READ_AT_ONCE = 10_000
 """Number of rows fetched at once when a table is read whole."""
 
 
-class Connections:
-    """Connections that are used by one thread each at a time, and by several in turn.
+class _Connections:
+    """A table whose connections are used by one thread each at a time, and by several in turn.
 
     A statement that has begun runs to its end despite a cancellation, because not all drivers can
     stop a statement.
     """
 
     def __init__(self, connect: Callable[[], Any], limit: int) -> None:
-        self._connect = connect
+        self._connected = connect
         self._limit = limit
         self._idle: list[Any] = []
 
-    def open(self) -> None:
-        """Prepare, on the loop that will wait for the threads."""
+    async def open(self) -> None:
+        """Prepare, on the loop that will wait for the threads; the first statement connects."""
         self._limiter = CapacityLimiter(self._limit)
 
-    async def run(self, job: Callable[[Any], T]) -> T:
+    async def _run(self, job: Callable[[Any], T]) -> T:
         """Run `job` in a thread, with a connection.
 
         Raises:
             Exception: connecting or `job` raised; the connection may be broken, and is closed.
         """
-        return await to_thread.run_sync(self._run, job, limiter=self._limiter)
+        return await to_thread.run_sync(self._run_here, job, limiter=self._limiter)
 
-    def _run(self, job: Callable[[Any], T]) -> T:
+    def _run_here(self, job: Callable[[Any], T]) -> T:
         try:
             connection = self._idle.pop()
         except IndexError:
-            connection = self._connect()
+            connection = self._connected()
         try:
             result = job(connection)
         except BaseException:
@@ -69,14 +69,14 @@ class Connections:
         while self._idle:
             self._idle.pop().close()
 
-    async def all_rows(self, statement: str) -> AsyncIterator[Any]:
+    async def _all_rows(self, statement: str) -> AsyncIterator[Any]:
         """Yield all rows of a statement, some at a time, with a connection of their own.
 
         Raises:
             Exception: connecting or the driver raised.
         """
         in_thread = partial(to_thread.run_sync, limiter=self._limiter)
-        connection = await in_thread(self._connect)
+        connection = await in_thread(self._connected)
         try:
             cursor = await in_thread(connection.cursor)
             await in_thread(cursor.execute, statement)
@@ -107,7 +107,7 @@ _WRITES = re.compile(r"\s*(DELETE|UPDATE|INSERT|MERGE|REPLACE|TRUNCATE|DROP)\b",
 """Statements that return no rows, and change some."""
 
 
-class DbApiTable:
+class DbApiTable(_Connections):
     """A table that a statement reads.
 
     Args:
@@ -154,15 +154,7 @@ class DbApiTable:
         self._max_keys = max_keys
         self._whole = whole
         self._key_parts = key_parts
-        self._connections = Connections(connect, connections)
-
-    async def open(self) -> None:
-        """Prepare; the first statement connects."""
-        self._connections.open()
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._connections.close()
+        super().__init__(connect, connections)
 
     async def get_many(self, keys: Sequence[Any]) -> Answers:
         """Read the rows of `keys`.
@@ -177,7 +169,7 @@ class DbApiTable:
         answers: dict[Any, list[Any]] = {}
         for start in range(0, len(keys), self._max_keys):
             read = self._reading(keys[start : start + self._max_keys])
-            for row in await self._connections.run(read):
+            for row in await self._run(read):
                 key, rest = _divided(row, *parts)
                 answers.setdefault(key, []).append(rest)
         return answers
@@ -197,7 +189,7 @@ class DbApiTable:
         """Read all rows."""
         if self._whole is None:
             raise InvalidConfig.of("whole", None, "a SELECT of all rows, for the cache is Full")
-        async for row in self._connections.all_rows(self._whole):
+        async for row in self._all_rows(self._whole):
             yield _divided(row, self._key_parts)
 
 
@@ -214,7 +206,7 @@ _TEXT = re.compile("^(?!.*INT).*(CHAR|CLOB|TEXT)", re.IGNORECASE)
 """Types of columns to which SQLite gives the affinity of text."""
 
 
-class SqliteTable:
+class SqliteTable(_Connections):
     """A table in a file of SQLite, which is opened for reading.
 
     A row is the tuple of its columns. One statement reads any number of keys, in a thread of its
@@ -265,7 +257,7 @@ class SqliteTable:
             f"SELECT asked.key, {self._columns} FROM json_each(?) AS asked "  # noqa: S608 - quoted
             f"CROSS JOIN {_quoted(table)} AS t ON {same}"
         )
-        self._connections = Connections(self._connect, 1)
+        super().__init__(self._connect, 1)
         self._texts: frozenset[str] = frozenset()
         """Names of the columns that contain text, and never ints."""
 
@@ -279,18 +271,14 @@ class SqliteTable:
         Raises:
             InvalidConfig: the file, the table or a column does not exist.
         """
-        self._connections.open()
+        await super().open()
         try:
             await self._read([])
-            self._texts = frozenset(await self._connections.run(self._read_texts))
+            self._texts = frozenset(await self._run(self._read_texts))
         except sqlite3.Error as error:
             raise InvalidConfig(
                 f"the table {shown(self._table)} of {shown(str(self._path))} can't be read: {error}"
             ) from error
-
-    async def close(self) -> None:
-        """Close the file."""
-        await self._connections.close()
 
     async def get_many(self, keys: Sequence[Any]) -> Answers:
         """Read the rows of `keys`.
@@ -318,15 +306,13 @@ class SqliteTable:
 
     async def _read(self, keys: list[Any]) -> list[Any]:
         parameters = [json.dumps(keys)]
-        return await self._connections.run(
-            lambda connection: fetch(connection, self._statement, parameters)
-        )
+        return await self._run(lambda connection: fetch(connection, self._statement, parameters))
 
     async def load_all(self) -> AsyncIterator[tuple[Any, Any]]:
         """Read all rows."""
         statement = f"SELECT {self._columns} FROM {_quoted(self._table)} AS t"  # noqa: S608 - quoted
         parts = len(self._keys)
-        async for row in self._connections.all_rows(statement):
+        async for row in self._all_rows(statement):
             yield (row[:parts] if self._is_tuple else row[0]), row[parts:]
 
     def _refused(self, key: Any) -> Exception | None:

@@ -316,17 +316,6 @@ class CacheWorkers(Workers):
                 return None
             self._look_up()
 
-    def _keep(self, load: Load, results: tuple[Any, ...], now: float) -> None:
-        """Cache the results of a load, unless a newer load may have begun."""
-        if load.is_open and load.place is not NULL_KEY and not self._core.closed:
-            before = self._store.evictions
-            self._store.put(load.place, results, load.began, now)
-            self._figures.evictions += self._store.evictions - before
-
-    def _stale(self, load: Load, now: float) -> tuple[Any, ...] | None:
-        """Return the stale results that may be used although a load has failed."""
-        return self._store.stale(load.place, now)
-
     # Calls.
 
     def wake_worker(self) -> None:
@@ -400,17 +389,21 @@ class CacheWorkers(Workers):
         return awaited(self._function(value))
 
     def _returned(self, load: Load, results: tuple[Any, ...], at: float) -> None:
-        self._keep(load, results, at)
+        """Give results to the records of a load; cache them, unless a newer load may have begun."""
+        if load.is_open and load.place is not NULL_KEY and not self._core.closed:
+            before = self._store.evictions
+            self._store.put(load.place, results, load.began, at)
+            self._figures.evictions += self._store.evictions - before
         for entry in self._those_waiting(load, at):
             self._core.on_results(entry, results)
 
     def _failed(self, load: Load, error: BaseException, at: float) -> None:
-        core, stale = self._core, self._stale(load, at)
+        core, stale = self._core, self._store.stale(load.place, at)
         for entry in self._those_waiting(load, at):
             if stale is None:
                 core.on_failure(entry, failure_of(core.record(entry), error))
             else:
-                self._core.cached.given_stale(begun=load.is_begun_by(entry))
+                self._core.cached.given_stale(begun=load.first is entry)
                 core.on_results(entry, stale)
 
     def _those_waiting(self, load: Load, at: float) -> Iterator[Entry]:

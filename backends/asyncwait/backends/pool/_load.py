@@ -89,10 +89,6 @@ class Load(Struct, eq=False):
         assert self.worker is not None
         return self.worker.cancel()
 
-    def is_begun_by(self, entry: Entry) -> bool:
-        """Return whether a record began the load, instead of joining it."""
-        return self.first is entry
-
 
 def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ...]:
     """Return the results of a call.
