@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from functools import partial
 from typing import Any
 
 import anyio
 import pytest
-from lookups import Readable, Scripted, Values, read
+from lookups import Scripted, Values, read
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
 from asyncwait.backends.lookup import Full, FunctionTable, lookup
 from asyncwait.spec import (
-    Batch,
     Cache,
     CallFailed,
     InvalidConfig,
@@ -52,78 +50,6 @@ def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
             return [value async for value, _ in results]
 
     assert asyncio.run(main()) == ["a", "b", "c"]
-
-
-GATHERED = {"batch": Batch(max_size=3, max_wait=0.5, in_flight=1)}
-REPEATED = {"retry": Retry(max_attempts=9, initial=1, multiplier=1)}
-DOWN = {"rows": {"b": OSError("down")}}
-OTHER: dict[str, Any] = {"on_error": lambda *_: ["other"]}
-
-STREAMS: dict[str, tuple[list[Any], list[Any], list[Any], dict[str, Any]]] = {
-    "no value waits for the next one": (
-        ["a", "b", 0.25, "c", 5.0, "d"],
-        [(1, "a"), (1, "b"), (1.25, "c"), (6.25, "d")],
-        [(0, ["a", "b"]), (0.25, ["c"]), (5.25, ["d"])],
-        {},
-    ),
-    "the first key waits as long as it may, the last not at all": (
-        ["a", 0.2, "b", 2.0, "c"],
-        [(1.5, "a"), (1.5, "b"), (3.2, "c")],
-        [(0.5, ["a", "b"]), (2.2, ["c"])],
-        GATHERED,
-    ),
-    "a full request goes at once, and the next one gathers beside it": (
-        ["a", 0.1, "b", 0.1, "c", 0.1, "d", 0.6, "e"],
-        [(1.2, "a"), (1.2, "b"), (1.2, "c"), (2.2, "d"), (2.2, "e")],
-        [(0.2, ["a", "b", "c"]), (1.2, ["d", "e"])],
-        GATHERED,
-    ),
-    "a key in a request is not asked for again": (
-        ["a", 0.1, "a", 0.1, "b", 9.0],
-        [(1.5, "a"), (1.5, "a"), (1.5, "b")],
-        [(0.5, ["a", "b"])],
-        GATHERED,
-    ),
-    "one mapping can't answer for equal keys of two types": (
-        [1, 0.1, True, 9.0],
-        [(1.1, 1), (2.1, True)],
-        [(0.1, [1]), (1.1, [True])],
-        GATHERED,
-    ),
-    "keys gather only while there is room for more": (
-        ["a", 0.1, "b", 0.1, "c"],
-        [(1.1, "a"), (1.1, "b"), (2.2, "c")],
-        [(0.1, ["a", "b"]), (1.2, ["c"])],
-        {"capacity": 2, "batch": Batch(max_size=100, max_wait=60)},
-    ),
-    "a failure is repeated while others go on": (
-        [DOWN, "a", "b", 3.5, {"rows": {}}, "c"],
-        [(5, "a"), (5, "b"), (5, "c")],
-        [(0, ["a", "b"]), (2, ["b"]), (3.5, ["c"]), (4, ["b"])],
-        REPEATED,
-    ),
-    "old rows come before rows of a handler": (
-        ["a", 3.0, {"trouble": OSError("down")}, "a", "b"],
-        [(1, "a"), (4, "a"), (4, "b", "other")],
-        [(0, ["a"]), (3, ["a", "b"])],
-        {"cache": Cache(9, ttl=1, stale_if_error=60), **OTHER},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", STREAMS)
-async def test_values_and_requests_have_their_times(name: str) -> None:
-    script, expected, asked, options = STREAMS[name]
-    table = Scripted()
-    source = Values(
-        *(partial(vars(table).update, each) if isinstance(each, dict) else each for each in script)
-    )
-    async with lookup(source, table, **options) as results:
-        found = await read(results)
-
-    rows = [(pytest.approx(when), value, [*other] or [value]) for when, value, *other in expected]
-    assert found == rows
-    assert table.asked == [(pytest.approx(when), keys) for when, keys in asked]
 
 
 @pytest.mark.parametrize(
@@ -342,11 +268,3 @@ async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason:
         assert results.statistics().failures_handled == 0
 
     assert reason in str(caught.value)
-
-
-async def test_a_copy_that_is_too_old_is_a_failure_like_another() -> None:
-    source = Values("a", None, [], 2.0, "a", "b")
-    async with lookup(source, Readable(a=["row"]), cache=Full(max_age=2), **OTHER) as results:
-        found = [list(rows) async for _, rows in results]
-
-    assert found == [["row"], [], ["other"], ["other"], ["other"]]

@@ -21,6 +21,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 import click
+import lookup_scripts
 from click.testing import CliRunner
 from golden_runs import DRAWN, MODULES, PLAYED, USAGE, VERIFIED
 from journals import entries, fill, prepared
@@ -327,6 +328,7 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
     "report.jsonl": lambda: form("report.jsonl"),
     "progress.txt": progress,
     "journal.txt": journals_shown,
+    "lookups.txt": lookup_scripts.told,
 }
 """What each file holds."""
 

@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import ExitStack
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import anyio
 import pytest
 import redis
 import redis.asyncio
-from msgspec import Struct
 from operators import seconds_now
 
 from asyncwait.backends.lookup import LookupResults, OpenTable, Table, open_table
@@ -101,14 +99,6 @@ async def read(results: LookupResults[Any]) -> list[Any]:
 CLOSED = "the table is closed; look up while the context of open_table() is open"
 
 
-def counts(opened: OpenTable) -> dict[str, int]:
-    figures = opened.statistics()
-    names = ("hits", "shared", "loads", "stale", "null_keys")
-    found = {name: value for name in names if (value := getattr(figures, name))}
-    assert sum(found.values()) == figures.rows
-    return found
-
-
 def rows_in(found: Any) -> Any:
     return [list(rows) for rows in found] if isinstance(found, list) else list(found)
 
@@ -133,52 +123,6 @@ async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
         for place, key in enumerate(keys):
             group.start_soon(put, place, key)
     return found
-
-
-class Timeline(Struct):
-    """Lookups in a table, and what is to come of them.
-
-    Args:
-        steps: each at its time: a lookup of a key or of a list of keys, which a third part cancels
-            after so many seconds; `{"peek": key}`; or a dict of attributes that the table gets.
-        found: for each lookup when it ends, and its rows or its error; None if it was cancelled.
-            For each peek the rows, or None.
-        log: of the table while it is open.
-        options: of `open_table`.
-        figures: some of the figures after the last step.
-    """
-
-    steps: list[Any]
-    found: list[Any]
-    log: list[Any]
-    options: dict[str, Any] = {}
-    figures: dict[str, Any] = {}
-
-
-async def play(table: Scripted, line: Timeline) -> None:
-    found: dict[int, Any] = {}
-
-    async def step(place: int, when: float, what: Any, patience: float = inf) -> None:
-        await anyio.sleep_until(when)
-        if isinstance(what, dict) and "peek" in what:
-            rows = opened.peek(what["peek"])
-            found[place] = None if rows is None else list(rows)
-        elif isinstance(what, dict):
-            vars(table).update(what)
-        else:
-            found[place] = None
-            with anyio.move_on_after(patience):
-                found[place] = await outcome(opened, what)
-
-    async with open_table(table, **line.options) as opened:
-        async with anyio.create_task_group() as group:
-            for place, each in enumerate(line.steps):
-                group.start_soon(step, place, *each)
-        counts(opened)
-        figures = opened.statistics()
-    assert [found[place] for place in sorted(found)] == line.found
-    assert [each for each in table.log if each not in ("open", "close")] == line.log
-    assert {name: getattr(figures, name) for name in line.figures} == line.figures
 
 
 class Readable(Scripted):
