@@ -251,7 +251,7 @@ def _shared(rng: Random, plan: Plan) -> Plan:
 def cache_of(rng: Random, values: int) -> PlannedCache:
     """Return a cache for `values` keys; its entries expire half a step after all calls."""
     refresh_ahead = rng.choice([None, None, None, 30, 50])
-    stale_if_error = rng.choice([None, None, None, 2 * GRID, 20 * GRID])
+    stale_if_error = rng.choice([None, None, 2 * GRID, 20 * GRID])
     is_bounded = refresh_ahead is None and stale_if_error is None
     return PlannedCache(
         max_keys=rng.choice([1, 2, values]) if is_bounded else values,
@@ -272,12 +272,12 @@ def with_limits(rng: Random, scenario: Scenario) -> Scenario:
 
 def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
     """Return a limit; its window ends half a step after other events, so no events coincide."""
-    if maybe(rng, 0.1):
+    if maybe(rng, 0.15):
         return _breaker(rng)
     costs = maybe(rng, 0.4)
     most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
     by = keyed and maybe(rng, 0.25)
-    wait = rng.choice([None] * 9 + [3 * GRID + GRID // 4])
+    wait = rng.choice([None] * 5 + [3 * GRID + GRID // 4])
     if maybe(rng, 0.4):
         return PlannedLimit("in-flight", most, costs=costs, by=by, max_wait=wait)
     burst = most - 1 if not costs and most > 1 and maybe(rng, 0.3) else None
@@ -294,7 +294,7 @@ def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:
     most = min((limit.most for limit in limits if limit.costs), default=1)
     handler = Handler("raise", error="ValueError") if maybe(rng, 0.1) else plan.handler
     cost, group = rng.randint(0, most), rng.choice(["g", "g", "h"])
-    if maybe(rng, 0.04):
+    if maybe(rng, 0.2):
         cost = most + 1
     return replace(plan, cost=cost, group=group, handler=handler)
 

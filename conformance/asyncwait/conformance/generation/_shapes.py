@@ -23,7 +23,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from asyncwait.conformance.generation._generate import (
-    KEYS,
     QUICK,
     batch_of,
     cache_of,
@@ -43,13 +42,13 @@ from asyncwait.spec.scenario import (
     Crash,
     Handler,
     Plan,
-    PlannedRetry,
     Scenario,
     SinkStep,
     SnapshotRequest,
     Step,
     Timed,
     identity,
+    with_times,
 )
 from asyncwait.spec.snapshots import Stored
 
@@ -60,20 +59,14 @@ Durations = Callable[[Random], int]
 
 
 def _stream(
-    rng: Random,
-    size: int,
-    values: int,
-    *,
-    gap: Durations = lambda _: 0,
-    fence: float = 0.05,
-    barrier: float = 0.05,
+    rng: Random, size: int, values: int, gap: Durations, fences: tuple[float, float]
 ) -> tuple[Timed, ...]:
     """Return `size` elements: records of `values` values, with fences and barriers among them."""
     inputs: list[Timed] = []
     at = 0
     for number in range(size):
         at += gap(rng) if inputs else 0
-        inputs.append(Timed(at, _element(rng, number, values, fence, barrier)))
+        inputs.append(Timed(at, _element(rng, number, values, *fences)))
     return tuple(inputs)
 
 
@@ -87,15 +80,12 @@ def _element(rng: Random, number: int, values: int, fence: float, barrier: float
     return Record(f"v{rng.randrange(values)}", number // 8, rng.choice([None, "k", number]))
 
 
-def _plans(
-    rng: Random, values: int, duration: Durations, *, steps: int = 4, **others: Any
-) -> tuple[Plan, ...]:
-    """Return a plan for each value; `others` are fields of its steps."""
+def _plans(rng: Random, values: int, takes: Durations, steps: int) -> tuple[Plan, ...]:
     return tuple(
         Plan(
             f"v{value}",
             tuple(
-                Step(after=duration(rng), results=_results(rng, f"{value}.{step}"), **others)
+                Step(after=takes(rng), results=_results(rng, f"{value}.{step}"))
                 for step in range(steps)
             ),
             Handler("reply", _results(rng, f"{value}?")),
@@ -113,26 +103,59 @@ def _ticks(*choices: int) -> Durations:
     return lambda rng: rng.choice(choices) * GRID
 
 
-def _mode(rng: Random) -> Any:
-    return rng.choice(["ordered", "unordered"])
+def _drawn(
+    rng: Random,
+    records: int,
+    values: int,
+    *,
+    room: Sequence[int],
+    timeouts: Sequence[int | None] = (None,),
+    gap: Durations = lambda _: 0,
+    takes: Durations,
+    steps: int = 4,
+    fences: tuple[float, float] = (0.05, 0.05),
+    forms: Sequence[Any] = ("coroutine", "coroutine", "callback"),
+    **others: Any,
+) -> Scenario:
+    """Return a scenario of many records.
 
-
-def _form(rng: Random) -> Any:
-    return rng.choice(["coroutine", "coroutine", "callback"])
+    Args:
+        rng: source of random decisions.
+        records: the number of elements.
+        values: the number of their values.
+        room: capacities to choose from.
+        timeouts: to choose from, in ms.
+        gap: between two elements.
+        takes: duration of a call.
+        steps: the number of planned calls of each value.
+        fences: shares of fences and of barriers among the elements.
+        forms: forms of the function to choose from.
+        others: further fields.
+    """
+    timeout = rng.choice(timeouts)
+    return Scenario(
+        mode=rng.choice(["ordered", "unordered"]),
+        capacity=rng.choice(room),
+        timeout=timeout,
+        handled=timeout is not None,
+        form=rng.choice(forms),
+        inputs=_stream(rng, records, values, gap, fences),
+        plans=_plans(rng, values, takes, steps),
+        **others,
+    )
 
 
 def _wide(rng: Random, size: int) -> Scenario:
     size *= 3
-    timeout = rng.choice([None, 4 * GRID])
     stored: list[Stored] = [Record(f"v{n % 40}", n) for n in range(rng.choice([0, 0, size // 3]))]
-    return Scenario(
-        mode=_mode(rng),
-        capacity=max(1, rng.choice([size // 10, size // 3, size - 1])),
-        timeout=timeout,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=_stream(rng, size, 40, gap=_ticks(0, 0, 0, 0, 0, 0, 0, 1)),
-        plans=_plans(rng, 40, _ticks(0, 1, 2, 3, 5, 8)),
+    return _drawn(
+        rng,
+        size,
+        40,
+        room=[max(1, size // 10), max(1, size // 3), size - 1],
+        timeouts=[None, 4 * GRID],
+        gap=_ticks(0, 0, 0, 0, 0, 0, 0, 1),
+        takes=_ticks(0, 1, 2, 3, 5, 8),
         sink=rng.choice([(), (SinkStep("pause", 10 * GRID),)]),
         requests=(SnapshotRequest(2 * GRID, 10_000),),
         restore=Snapshot(9_999, tuple(stored)) if stored else None,
@@ -140,15 +163,15 @@ def _wide(rng: Random, size: int) -> Scenario:
 
 
 def _long(rng: Random, size: int) -> Scenario:
-    timeout = rng.choice([None, 3 * GRID])
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([4, 16]),
-        timeout=timeout,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=_stream(rng, size * 30, 10, fence=0.02, barrier=0.005),
-        plans=_plans(rng, 10, _ticks(0, 0, 0, 1, 2), steps=40),
+    return _drawn(
+        rng,
+        size * 30,
+        10,
+        room=[4, 16],
+        timeouts=[None, 3 * GRID],
+        takes=_ticks(0, 0, 0, 1, 2),
+        steps=40,
+        fences=(0.02, 0.005),
         tracked=True,
     )
 
@@ -162,164 +185,104 @@ def _deep(rng: Random, size: int) -> Scenario:
         )
         for _ in range(max(1, size // 12))
     )
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([1, 3, 8]),
-        form=_form(rng),
-        inputs=_stream(rng, size // 2, 5, gap=_ticks(0, 0, 1), fence=0.12, barrier=0.25),
-        plans=_plans(rng, 5, _ticks(0, 1, 2, 4)),
+    return _drawn(
+        rng,
+        size // 2,
+        5,
+        room=[1, 3, 8],
+        gap=_ticks(0, 0, 1),
+        takes=_ticks(0, 1, 2, 4),
+        fences=(0.12, 0.25),
         crashes=crashes,
     )
 
 
 def _dense(rng: Random, size: int) -> Scenario:
-    timeout = rng.choice([None, GRID])
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([2, 5, 9]),
-        timeout=timeout,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=_stream(rng, size // 3, 30, fence=0.15, barrier=0.1),
-        plans=_plans(rng, 30, _ticks(0, 1, 1), thread=maybe(rng, 0.2)),
+    return _drawn(
+        rng,
+        size // 3,
+        30,
+        room=[2, 5, 9],
+        timeouts=[None, GRID],
+        takes=_ticks(0, 1, 1),
+        fences=(0.15, 0.1),
         sink=rng.choice([(), (SinkStep("pause", GRID),), (SinkStep("give_up", GRID),) * 3]),
     )
 
 
 def _sparse(rng: Random, size: int) -> Scenario:
-    timeout = rng.choice([None, GRID, DAY, 3650 * DAY])
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([1, 3]),
-        timeout=timeout,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=_stream(rng, size // 8, 3, gap=_ticks(0, 10, 200), fence=0.2, barrier=0.1),
-        plans=_plans(rng, 3, _ticks(0, 1, 20, 100)),
+    return _drawn(
+        rng,
+        size // 8,
+        3,
+        room=[1, 3],
+        timeouts=[None, GRID, DAY, 3650 * DAY],
+        gap=_ticks(0, 10, 200),
+        takes=_ticks(0, 1, 20, 100),
+        fences=(0.2, 0.1),
         source_ends_at=rng.choice([0, 2_000 * GRID]),
     )
 
 
 def _fine(rng: Random, size: int) -> Scenario:
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([3, size, 3 * size]),
-        timeout=rng.choice([1, 2, 5, 7]),
-        handled=True,
-        form=_form(rng),
-        inputs=_stream(rng, size * 2, 30, gap=lambda r: r.choice([0, 0, 1, 1, 2]), fence=0.03),
-        plans=_plans(rng, 30, lambda r: r.choice([0, 3, 4, 6, 9, 30])),
+    return _drawn(
+        rng,
+        size * 2,
+        30,
+        room=[3, size, 3 * size],
+        timeouts=[1, 2, 5, 7],
+        gap=lambda r: r.choice([0, 0, 1, 1, 2]),
+        takes=lambda r: r.choice([0, 3, 4, 6, 9, 30]),
     )
 
 
 def _flaky(rng: Random, size: int) -> Scenario:
-    timeout, limit = rng.choice([None, 9, 40]), rng.choice([None, 3, 6])
-    retry = PlannedRetry(
-        max_attempts=rng.choice([3, 5]),
-        initial=rng.choice([1, 2, 5]),
-        multiplier=rng.choice([1, 2]),
-        cap=rng.choice([3, 60_000]),
-        # No random jitter decides whether a back-off outlasts the deadline.
-        jitter=rng.choice([0, 0, 100]) if timeout is None else 0,
-        attempt_timeout=limit,
-        on_result=rng.choice(["never", "pair"]),
+    """Return a scenario with retries, in which a step of the grid takes a millisecond."""
+    base = _drawn(
+        rng,
+        size // 2,
+        max(1, size // 8),
+        room=[2, 5, size],
+        timeouts=[None, 9 * GRID, 40 * GRID],
+        gap=_ticks(0, 0, 1, 3),
+        takes=_ticks(0, 1, 2),
+        steps=1,
     )
-    values = max(1, size // 8)
-    plans = tuple(
-        replace(plan, steps=(*(_slip(rng, limit) for _ in range(rng.randint(1, 4))), plan.steps[0]))
-        for plan in _plans(rng, values, lambda r: r.choice([0, 1, 2]), steps=1)
-    )
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([2, 5, size]),
-        timeout=timeout,
-        retry=retry,
-        handled=timeout is not None,
-        form=_form(rng),
-        inputs=_stream(rng, size // 2, values, gap=lambda r: r.choice([0, 0, 1, 3])),
-        plans=plans,
-    )
-
-
-def _slip(rng: Random, limit: int | None) -> Step:
-    """Return a call that fails: it raises, gives two results, or hangs and cleans up."""
-    after = rng.choice([0, 0, 1, 2])
-    kind = rng.choice(["raise", "told", "pair", "hang"])
-    if kind == "hang" and limit is not None:
-        return Step("never", clean_up=rng.choice([0, 0, 1, 4, 30]))
-    if kind == "pair":
-        return Step(after=after, results=("no", "never"), twice=True, again=rng.choice([0, 2]))
-    if kind == "told":
-        return Step("raise", after, error="RetryAfter", retry_after=rng.choice([0, 1, 4]))
-    return Step("raise", after, error="ValueError", thread=maybe(rng, 0.1))
+    return with_times(with_retries(rng, base), lambda _, ms: -(-ms // GRID))
 
 
 def _spared(rng: Random, size: int) -> Scenario:
-    timeout = rng.choice([None, GRID, 3 * GRID])
-    retry = PlannedRetry(max_attempts=2) if maybe(rng, 0.3) else None
-    values = max(1, size // 10)
-    plans = tuple(
-        replace(
-            plan,
-            steps=tuple(_failing(rng, step, late=timeout is not None) for step in plan.steps),
-            handler=plan.handler if maybe(rng, 0.5) else Handler("none"),
-            failure=_instead(rng, f"{plan.value}!"),
-        )
-        for plan in _plans(rng, values, _ticks(0, 1, 1, 2))
-    )
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice([1, 3, 8]),
-        timeout=timeout,
-        retry=retry,
-        handled=timeout is not None and maybe(rng, 0.5),
-        failures_handled=True,
-        form=_form(rng),
-        inputs=_stream(rng, size // 4, values, gap=_ticks(0, 0, 0, 1)),
-        plans=plans,
+    base = _drawn(
+        rng,
+        size // 4,
+        max(1, size // 10),
+        room=[1, 3, 8],
+        timeouts=[None, GRID, 3 * GRID],
+        gap=_ticks(0, 0, 0, 1),
+        takes=_ticks(0, 1, 1, 2),
         crashes=(Crash(3 * GRID),) if maybe(rng, 0.2) else (),
     )
+    return _layered(rng, base, 0.3, 1)
 
 
 def _lines(rng: Random, size: int) -> Scenario:
-    timeout = rng.choice([None, 2 * GRID, 5 * GRID])
-    values = max(1, size // 8)
-    plans = _plans(rng, values, _ticks(0, 0, 1, 1, 2, 4))
-    retry = rng.choice([None, PlannedRetry(max_attempts=6, initial=GRID)])
-    if retry is not None:
-        plans = tuple(_at_last(rng, plan) for plan in plans)
-    keys = rng.choice(KEYS)
-    inputs = tuple(
-        replace(timed, element=_of_a_line(rng, timed.element, keys, number))
-        for number, timed in enumerate(_stream(rng, size, values, gap=_ticks(0, 0, 0, 1)))
-    )
-    return Scenario(
-        mode="key-ordered",
-        capacity=rng.choice([2, 6, 40]),
-        timeout=timeout,
-        retry=retry,
-        handled=timeout is not None,
+    base = _drawn(
+        rng,
+        size,
+        max(1, size // 8),
+        room=[2, 6, 40],
+        timeouts=[None, 2 * GRID, 5 * GRID],
+        gap=_ticks(0, 0, 0, 1),
+        takes=_ticks(0, 0, 1, 1, 2, 4),
         max_held=rng.choice([None, None, 3]),
-        form=_form(rng),
-        inputs=inputs,
-        plans=plans,
         sink=(SinkStep("read", size // 5), SinkStep("pause", 4 * GRID)),
-        crashes=(Crash(6 * GRID, mode=_mode(rng)),) if maybe(rng, 0.2) else (),
+        crashes=(Crash(6 * GRID),) if maybe(rng, 0.2) else (),
     )
+    return _layered(rng, base, 0.5, 0, 1)
 
 
 def _mixed(
-    rng: Random,
-    records: int,
-    values: int,
-    *,
-    room: Sequence[int],
-    gap: Durations,
-    plans: tuple[int, int],
-    ends: int,
-    crash: int,
-    share: float,
-    form: Callable[[Random], Any] = lambda _: "coroutine",
+    rng: Random, records: int, values: int, *, ends: int, crash: int, share: float, **others: Any
 ) -> Scenario:
     """Return a scenario with a little of everything.
 
@@ -327,24 +290,19 @@ def _mixed(
         rng: source of random decisions.
         records: the number of elements.
         values: the number of their values.
-        room: capacities to choose from.
-        gap: between two elements.
-        plans: the number of planned values, and the steps of each.
         ends: steps of the grid after which the source may end.
         crash: steps of the grid after which the first leg may crash.
         share: of the scenarios that watch contexts, deadlines, or lists of results.
-        form: of the function.
+        others: see `_drawn`.
     """
-    timeout = rng.choice([None, None, 3 * GRID, 6 * GRID])
-    return Scenario(
-        mode=_mode(rng),
-        capacity=rng.choice(room),
-        timeout=timeout,
-        handled=timeout is not None and maybe(rng, 0.6),
+    base = _drawn(
+        rng,
+        records,
+        values,
+        room=[2, 3, 5, records],
+        timeouts=[None, None, 3 * GRID, 6 * GRID],
+        takes=_ticks(0, 1, 1, 2, 4),
         max_held=rng.choice([None, None, None, 2]),
-        form=form(rng),
-        inputs=_stream(rng, records, values, gap=gap),
-        plans=_plans(rng, plans[0], _ticks(0, 1, 1, 2, 4), steps=plans[1]),
         source_ends_at=rng.choice([0, ends * GRID]),
         sink=rng.choice([(), (), (SinkStep("pause", 3 * GRID),), (SinkStep("read", 2),)]),
         cancel_at=rng.choice([None] * 6 + [3 * GRID]),
@@ -352,7 +310,9 @@ def _mixed(
         crashes=rng.choice([(), (), (Crash(crash * GRID),)]),
         contexts=maybe(rng, share),
         unshielded=maybe(rng, share),
+        **others,
     )
+    return replace(base, handled=base.handled and maybe(rng, 0.6))
 
 
 def _layered(rng: Random, base: Scenario, *shares: float) -> Scenario:
@@ -370,12 +330,12 @@ def _batched(rng: Random, size: int) -> Scenario:
         rng,
         records,
         max(1, records // 2),
-        room=[2, 3, 5, records],
         gap=_ticks(0, 0, 0, 1, 2),
-        plans=(records, 1),
+        steps=1,
         ends=12,
         crash=2,
         share=0.2,
+        forms=["coroutine"],
     )
     return with_batches(rng, _layered(rng, base, 0.6, 0.4, 0.3, 0.3, 0.3))
 
@@ -387,19 +347,15 @@ def _cached(rng: Random, size: int) -> Scenario:
         rng,
         records,
         values,
-        room=[2, 3, 5, records],
         gap=_ticks(0, 0, 1, 1, 2),
-        plans=(values, 6),
+        steps=6,
         ends=30,
         crash=4,
         share=0.2,
+        forms=["coroutine"],
     )
-    base = _layered(rng, base, 0.5, 0.4, 0.2, 0.6)
-    plans = tuple(
-        replace(plan, handler=Handler("raise", error="ValueError")) if maybe(rng, 0.1) else plan
-        for plan in base.plans
-    )
-    return _renamed(replace(base, plans=plans, cache=cache), rng.choice(_ALIKE))
+    base = replace(_layered(rng, base, 0.5, 0.4, 0.2, 0.6), cache=cache)
+    return _renamed(base, rng.choice(_ALIKE))
 
 
 _ALIKE: Sequence[Mapping[str, Any]] = [
@@ -424,55 +380,11 @@ def _renamed(scenario: Scenario, names: Mapping[str, Any]) -> Scenario:
 def _limited(rng: Random, size: int) -> Scenario:
     records, values = max(2, size // 6), rng.choice([2, 3, 5])
     base = _mixed(
-        rng,
-        records,
-        values,
-        room=[2, 3, 5, records, records],
-        gap=_ticks(0, 0, 0, 1, 2),
-        plans=(values, 6),
-        ends=12,
-        crash=2,
-        share=0.1,
-        form=_form,
+        rng, records, values, gap=_ticks(0, 0, 0, 1, 2), steps=6, ends=12, crash=2, share=0.1
     )
     base = _layered(rng, base, 0.5, 0.3, 0.3, 0.3, 0.2)
     batch = batch_of(rng, base) if base.form == "coroutine" and maybe(rng, 0.15) else None
     return with_limits(rng, replace(base, batch=batch))
-
-
-def _at_last(rng: Random, plan: Plan) -> Plan:
-    slip = Step("raise", rng.choice([0, GRID]), error="ValueError")
-    steps = (slip if maybe(rng, 0.5) else step for step in plan.steps[:-1])
-    return replace(plan, steps=(*steps, plan.steps[-1]))
-
-
-def _of_a_line(rng: Random, element: Element, keys: Sequence[Any], number: int) -> Element:
-    if not isinstance(element, Record):
-        return element
-    key = f"own {number}" if maybe(rng, 0.1) else rng.choice(keys)
-    return replace(element, key=key)
-
-
-def _failing(rng: Random, step: Step, *, late: bool) -> Step:
-    """Return a call that often fails: it raises, misreturns, or never answers."""
-    kind = rng.choice(["reply", "raise", "misreturn", "never" if late else "raise"])
-    if kind == "raise":
-        return Step("raise", step.after, error=rng.choice(["ValueError", "", "StopIteration"]))
-    if kind == "misreturn":
-        return Step("misreturn", step.after, error=rng.choice(["none", "text", "broken"]))
-    return Step("never") if kind == "never" else step
-
-
-def _instead(rng: Random, name: str) -> Handler:
-    match rng.choices(["reply", "none", "raise", "misreturn"], [94, 2, 2, 2])[0]:
-        case "raise":
-            return Handler("raise", error=rng.choice(["ValueError", ""]))
-        case "misreturn":
-            return Handler("misreturn", error=rng.choice(["number", "broken"]))
-        case "none":
-            return Handler("none")
-        case _:
-            return Handler("reply", _results(rng, name))
 
 
 SHAPES: Mapping[str, tuple[Callable[[Random, int], Scenario], int]] = {

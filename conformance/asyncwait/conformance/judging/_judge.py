@@ -173,7 +173,7 @@ def failure_named(leg: LegHistory, name: str) -> Iterator[Finding]:
         yield f"expected {name} for {blamed[0].element}, and the stream just ended", ending.at
     if ending.how != "failed":
         return
-    if ending.error != name and ending.cause in REFUSALS:
+    if ending.cause in REFUSALS:
         return  # A limit may have refused the record before, while the consumer was away.
     if ending.error != name:
         yield f"expected {name}, got {ending.error}: {ending.detail}", ending.at

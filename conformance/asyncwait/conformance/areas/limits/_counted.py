@@ -244,17 +244,21 @@ def _charge(leg: LegHistory, budget: PlannedLimit, before: Run, own: float, run:
 def pause(leg: LegHistory, breaker: PlannedLimit) -> tuple[float, int, float] | None:
     """Return when a breaker first opened, the number of that event, and when its pause ended.
 
-    A call that succeeds meanwhile closes the breaker. None if the breaker never opened.
+    A call that succeeds meanwhile closes the breaker. None if the breaker never opened, or if a
+    call succeeded between the failures: the operator may count them together or not.
     """
     ended = (run for run in leg.once(runs) if run.ended_at < NEVER)
     ends = sorted(ended, key=lambda run: (run.ended_at, run.ended_seq))
     failed: list[float] = []
+    succeeded_at = -NEVER
     for number, run in enumerate(ends):
         if not _has_failed(run):
-            failed.clear()
+            succeeded_at = run.ended_at
             continue
         failed = [*(at for at in failed if at > run.ended_at - breaker.per), run.ended_at]
         if len(failed) >= breaker.most:
+            if succeeded_at >= failed[-breaker.most]:
+                return None
             closed = (each.ended_at for each in ends[number + 1 :] if not _has_failed(each))
             until = min(run.ended_at + breaker.rest, next(closed, NEVER))
             return run.ended_at, int(run.ended_seq), until
