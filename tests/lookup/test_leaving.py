@@ -4,70 +4,16 @@ from typing import Any
 
 import anyio
 import pytest
-from lookups import CLOSED, Readable, Scripted, outcome, outcomes
+from lookups import Readable, Scripted
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
 from asyncwait.backends.lookup._lookup import kept_by, tabled
 from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import Batch, Cache, CallFailed, Retry
+from asyncwait.spec import CallFailed
 
 pytestmark = pytest.mark.anyio
-
-
-async def test_leaving_ends_what_is_under_way() -> None:
-    table = Scripted()
-
-    async with anyio.create_task_group() as group:
-        async with open_table(table, cache=Cache(9, 10, refresh_ahead=0.5)) as opened:
-            await opened.get("a")
-            await anyio.sleep(6)
-            opened.peek("a")
-            group.start_soon(outcomes, opened, "b")
-            await anyio.sleep(0.5)
-        assert seconds_now() == 7.5
-        group.cancel_scope.cancel()
-
-    assert table.log[:4] == ["open", (0, ["a"]), (7, ["a"]), (7, ["b"])]
-    assert table.log[4:] == ["cancelled", "cancelled", "close"]
-
-
-async def test_a_table_that_was_left_says_so() -> None:
-    table = Scripted()
-    async with open_table(table, cache=Cache(9, 60)) as opened:
-        await opened.get("a")
-
-    for key in ("a", "b", "b", None):
-        assert await outcome(opened, key) == (1, CLOSED)
-        with pytest.raises(RuntimeError, match=r"^the table is closed; "):
-            opened.peek(key)
-    assert opened.statistics().keys == 1
-    assert table.log == ["open", (0, ["a"]), "close"]
-
-
-@pytest.mark.parametrize("batch", [None, Batch(max_wait=0.1)])
-async def test_nothing_is_begun_while_a_table_is_left(batch: Batch | None) -> None:
-    table = Scripted()
-    table.clean_up = 2
-    cache = Cache(9, ttl=1, stale_if_error=99)
-    found: list[Any] = []
-
-    async def read(opened: OpenTable) -> None:
-        found.extend([await outcome(opened, key) for key in "abb"])
-
-    async with anyio.create_task_group() as group:
-        async with open_table(table, cache=cache, retry=Retry(max_attempts=9), batch=batch) as it:
-            await it.get("a")
-            await anyio.sleep(1)
-            begun = seconds_now()
-            group.start_soon(read, it)
-            await anyio.sleep(0.5)
-        assert seconds_now() == begun + 2.5
-
-    assert found == [(begun + 2.5, CLOSED)] * 3
-    assert len(table.asked) == 2
-    assert table.log[-2:] == ["cancelled", "close"]
 
 
 async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
@@ -91,26 +37,6 @@ async def test_who_never_gives_up_does_not_hold_up_leaving() -> None:
 
     assert refused >= 1
     assert table.log == ["open", (0, [0]), "cancelled", "close"]
-
-
-async def test_a_back_off_ends_when_the_table_is_left() -> None:
-    table = Scripted()
-    table.trouble = OSError("down")
-    retry = Retry(initial=50, max_attempts=9)
-    found: list[Any] = []
-
-    async def read(opened: OpenTable) -> None:
-        found.append(await outcome(opened, "a"))
-
-    async with (
-        anyio.create_task_group() as group,
-        open_table(table, retry=retry, timeout=60) as opened,
-    ):
-        group.start_soon(read, opened)
-        await anyio.sleep(3)
-
-    assert found == [(3, CLOSED)]
-    assert len(table.asked) == 1
 
 
 class Stuck(Readable):
@@ -208,26 +134,15 @@ async def test_a_first_reading_that_fails_is_an_error() -> None:
     assert table.log == ["open", 0, "read", "close"]
 
 
-@pytest.mark.parametrize("after", [0.5, 11.5])
-async def test_leaving_ends_a_reading(after: float) -> None:
+async def test_a_cancellation_ends_the_first_reading() -> None:
     table = Readable(a=[1])
 
-    with anyio.move_on_after(after):
+    with anyio.move_on_after(0.5):
         async with open_table(table, cache=Full(reload=10)):
             await anyio.sleep_forever()
 
-    assert seconds_now() == after
+    assert seconds_now() == 0.5
     assert table.log[-2:] == ["read", "close"]
-
-
-async def test_a_copy_that_was_left_answers_no_more() -> None:
-    async with open_table(Readable(a=["x"]), cache=Full()) as opened:
-        assert opened.peek("a") == ("x",)
-
-    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
-        opened.peek("a")
-    with pytest.raises(RuntimeError, match=r"^the table is closed; "):
-        await opened.get_many(["a"])
 
 
 async def test_a_copy_may_be_handed_on() -> None:

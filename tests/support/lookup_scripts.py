@@ -2,11 +2,13 @@
 
 A step of a script has a time and a word: `0 a` looks a key up, `0 a,b` several in one call;
 `0 a for 0.5` is cancelled after half a second; `0 ?a` peeks; `0 takes=4` changes the table, and
-`0 a=x+y` the rows of a key. A script of a stream has values, changes, and seconds of waiting.
+`0 a=x+y` the rows of a key; at `5 leave` the table is closed. A script of a
+stream has values, changes, and seconds of waiting.
 """
 
 from asyncio import CancelledError
 from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
 from functools import partial
 from math import inf
 from typing import Any
@@ -119,6 +121,21 @@ LOOKUPS: dict[str, tuple[str, dict[str, Any]]] = {
     "a failed reading leaves the old copy until it is too old": (
         "2 trouble_at_end=down; 2 a=half; 29 ?a; 31.5 a; 32 trouble_at_end=none; 36 a",
         {"cache": Full(reload=10, max_age=30)}),
+    "leaving ends what is under way": (
+        "0 a; 6 ?a; 6.1 b; 6.5 leave", {"cache": Cache(9, 10, refresh_ahead=0.5)}),
+    "a table that was left says so": (
+        "0 a; 2 leave; 2.5 a; 2.5 ?a; 2.5 b; 2.5 ?b; 2.5 None; 2.5 ?None", {"cache": Cache(9, 60)}),
+    "nothing is begun while a table is left": (
+        "0 clean_up=2; 0 a; 2 a; 2.5 leave; 3 b; 3.1 ?b; 5 b",
+        {"cache": Cache(9, 1, stale_if_error=99), "retry": Retry(max_attempts=9)}),
+    "nothing is begun while a table is left, nor gathers": (
+        "0 clean_up=2; 0 a; 2 a; 2.5 leave; 3 b; 3.1 ?b; 5 b",
+        {"retry": Retry(max_attempts=9), "batch": Batch(max_wait=0.1)}),
+    "a back-off ends when the table is left": (
+        "0 trouble=down; 0 a; 3 leave",
+        {"retry": Retry(initial=50, max_attempts=9), "timeout": 60}),
+    "a copy that was left answers no more": ("2 ?a; 3 leave; 4 ?a; 4 a", {"cache": Full()}),
+    "leaving ends a reading": ("11.5 leave", {"cache": Full(reload=10)}),
 }  # fmt: skip
 
 STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -161,7 +178,9 @@ async def _looked_up(script: str, options: dict[str, Any]) -> list[str]:
         if "=" in word:
             _change(table, word)
         elif word[0] == "?":
-            said[place] = f"{when} {word}: {_shown(opened.peek(_key(word[1:])))}"
+            with suppress(RuntimeError):
+                said[place] = f"{when} {word}: closed"
+                said[place] = f"{when} {word}: {_shown(opened.peek(_key(word[1:])))}"
         else:
             keys = [*map(_key, word.split(","))]
             said[place] = f"{when} {word}: cancelled"
@@ -169,13 +188,16 @@ async def _looked_up(script: str, options: dict[str, Any]) -> list[str]:
                 ended, rows = await outcome(opened, keys if "," in word else keys[0])
                 said[place] = f"{when} {word}: {ended:.6g} {_shown(rows)}"
 
-    async with open_table(table, **options) as opened:
-        async with anyio.create_task_group() as group:
-            for place, each in enumerate(script.split("; ")):
-                when, word, *rest = each.split()
-                group.start_soon(step, place, when, word, float(rest[1]) if rest else inf)
-        figures = opened.statistics()
-    return [*(said[place] for place in sorted(said)), *_told_by(table, figures)]
+    steps = [each.split() for each in script.split("; ")]
+    left = [float(when) for when, word, *_ in steps if word == "leave"]
+    async with anyio.create_task_group() as group, AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(open_table(table, **options))
+        inside = group if left else await stack.enter_async_context(anyio.create_task_group())
+        for place, (when, word, *rest) in enumerate(steps):
+            if word != "leave":
+                inside.start_soon(step, place, when, word, float(rest[1]) if rest else inf)
+        await anyio.sleep_until(max(left, default=0))
+    return [*(said[place] for place in sorted(said)), *_told_by(table, opened.statistics())]
 
 
 async def _streamed(script: str, options: dict[str, Any]) -> list[str]:

@@ -96,33 +96,16 @@ async def read(results: LookupResults[Any]) -> list[Any]:
     return [(seconds_now(), value, list(rows)) async for value, rows in results]
 
 
-CLOSED = "the table is closed; look up while the context of open_table() is open"
-
-
-def rows_in(found: Any) -> Any:
-    return [list(rows) for rows in found] if isinstance(found, list) else list(found)
-
-
 async def outcome(opened: OpenTable, key: Any) -> Any:
     """Return when a lookup ends, and its rows or its error; a list has several keys."""
     try:
-        many = isinstance(key, list)
-        rows: Any = rows_in(await (opened.get_many(key) if many else opened.get(key)))
+        if isinstance(key, list):
+            rows: Any = [list(each) for each in await opened.get_many(key)]
+        else:
+            rows = list(await opened.get(key))
     except Exception as error:
         rows = str(error)
     return seconds_now(), rows
-
-
-async def outcomes(opened: OpenTable, *keys: Any) -> list[Any]:
-    found: list[Any] = [None] * len(keys)
-
-    async def put(place: int, key: Any) -> None:
-        found[place] = await outcome(opened, key)
-
-    async with anyio.create_task_group() as group:
-        for place, key in enumerate(keys):
-            group.start_soon(put, place, key)
-    return found
 
 
 class Readable(Scripted):
