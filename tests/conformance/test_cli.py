@@ -349,29 +349,6 @@ def test_the_rules_are_listed() -> None:
     assert "CARRY" not in of_backend
 
 
-def test_the_rules_that_do_not_apply_to_a_backend_are_listed_with_what_they_need(
-    outside: Folder,
-) -> None:
-    outside.write(
-        "gate.py",
-        SOUND.replace("(open_operator)", "(open_operator, profiles=['ordered', 'snapshots'])"),
-    )
-
-    lines = outside.here("rules", "--backend", "gate:backend").out.splitlines()
-    mailbox = run("rules", "MBX", "--backend", "pool-asyncio").stdout.splitlines()
-
-    apart = {line.split()[0]: line for line in lines if "not applicable" in line}
-    assert [line for line in lines if line.split()[0] not in apart] == [
-        line for line in run("rules").stdout.splitlines() if line.split()[0] not in {*apart, *APART}
-    ]
-    assert apart["REST-3"].endswith(" (not applicable: needs restore, event-time)")
-    assert "CAP-6" not in apart
-    assert [line.split()[0] for line in mailbox if "(not applicable: " in line] == [
-        *mailbox_rules()
-    ]
-    assert run("rules", "--backend", "nobody").exit_code == 2
-
-
 @pytest.fixture
 def red(tmp_path: Path) -> Path:
     (tmp_path / "red").write_bytes(

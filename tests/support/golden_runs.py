@@ -159,6 +159,7 @@ PLAYED = (
     "rules CAP-6",
     "rules MBX-4",
     "rules COPY --backend wrong:backend",
+    "rules MBX --backend reference-asyncio",
 )
 """Single runs, and rules."""
 

@@ -155,12 +155,6 @@ def together(*reports: Report) -> Report:
     return merged(reports, header_of(LATER))
 
 
-def test_a_run_in_two_files_counts_once() -> None:
-    told = report(verdict())
-
-    assert together(told, told, together(told)).runs == told.runs
-
-
 def test_a_run_in_two_files_is_told() -> None:
     both, one = report(verdict("mine"), verdict("other")), report(verdict("other"))
     later = report(verdict("other"), created=LATER)
@@ -236,21 +230,3 @@ def test_evidence_has_a_bound_and_every_rule_comes_before_a_second_piece() -> No
     assert all(len(r.evidence) >= 1 for r in run.results)
     assert {len(r.evidence) + r.left_out for r in run.results} == {3}
     assert any(r.left_out for r in run.results)
-
-
-def test_a_newer_rule_that_does_not_decide_leaves_the_report_as_it_is(tmp_path: Path) -> None:
-    newer = [
-        msgspec.structs.replace(result(rule, status), is_newer=True)
-        for rule, status in (("ORD-1", "fail"), ("ORD-2", "untested"))
-    ]
-    said = Verdict("mine", (*newer, result("ORD-3", "pass")), 2, 2)
-
-    (tmp_path / "r.jsonl").write_bytes(report_to_lines(report(said)))
-
-    told = read_lines(tmp_path / "r.jsonl")
-    assert (told.word, told.doubt) == ("conformant", "")
-    assert [(r.status, r.forgiven) for r in told.runs[0].results] == [
-        ("fail", True),
-        ("untested", True),
-        ("pass", False),
-    ]

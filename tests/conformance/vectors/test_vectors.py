@@ -6,24 +6,12 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from msgspec.structs import replace
 from node import FOLDER, NODE, node
 from outside import Folder
 from sample import some
 
-from asyncwait.conformance._commands._vectors import has_one_outcome, made_vectors, run_vectors
+from asyncwait.conformance._commands._vectors import made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
-from asyncwait.spec import Record, Watermark
-from asyncwait.spec.scenario import (
-    Crash,
-    Handler,
-    Plan,
-    PlannedRetry,
-    Scenario,
-    SinkStep,
-    Step,
-    Timed,
-)
 from asyncwait.spec.vectors import (
     Vector,
     shipped_vectors,
@@ -69,47 +57,6 @@ def test_another_sound_operator_comes_to_the_same() -> None:
 
     assert [each.vector.name for each in found if each.kind != "pass"] == []
     assert sum(each.vector.outcome is not None for each in found) > len(found) // 2
-
-
-RECORDS = (Timed(0, Record("a")), Timed(0, Watermark(1)), Timed(0, Record("b")))
-SURE = Scenario(inputs=RECORDS, plans=(Plan("a", (Step(after=80, results=("x", "y")),)),))
-LATE = (Plan("a", (Step(after=80),), handler=Handler(results=("late",))),)
-FAILS = (Plan("a", (Step("raise"),)),)
-TWICE = (Plan("a", (Step(results=("x",)), Step(results=("y",)))),)
-EQUAL = (Timed(0, Record("a")), Timed(0, Record("a", key="k")))
-
-
-@pytest.mark.parametrize(
-    ("changes", "is_one"),
-    [
-        ({}, True),
-        ({"mode": "unordered", "capacity": 1}, True),
-        ({"sink": (SinkStep("pause", 40),)}, True),
-        ({"sink": (SinkStep("leave"),)}, False),
-        ({"sink": (SinkStep("give_up", 40),)}, False),
-        ({"cancel_at": 40}, False),
-        ({"crashes": (Crash(40),)}, False),
-        ({"hooks": "plain", "hook_error": "close"}, False),
-        ({"timeout": 40, "plans": LATE, "handled": True}, True),
-        ({"timeout": 80, "plans": LATE, "handled": True}, False),
-        ({"timeout": 40, "plans": LATE, "handled": True, "retry": PlannedRetry()}, False),
-        ({"timeout": 40, "plans": LATE, "sink": (SinkStep("block", 90),)}, False),
-        ({"plans": (Plan("a", (Step("never"),)),)}, False),
-        ({"plans": FAILS}, True),
-        ({"plans": FAILS, "source_error": "own"}, False),
-        ({"source_error": "own"}, True),
-        ({"plans": (*FAILS, Plan("b", (Step("misreturn", error="none"),)))}, False),
-        ({"plans": (Plan("a", (Step("raise", error="SystemExit"),)),)}, False),
-        ({"inputs": EQUAL, "plans": TWICE}, True),
-        ({"inputs": EQUAL, "plans": TWICE, "mode": "key-ordered"}, False),
-        ({"inputs": EQUAL, "plans": TWICE, "retry": PlannedRetry()}, False),
-        ({"inputs": EQUAL, "plans": FAILS}, False),
-    ],
-)
-def test_an_outcome_is_one_only_where_that_is_sure(
-    changes: dict[str, object], *, is_one: bool
-) -> None:
-    assert has_one_outcome(replace(SURE, **changes)) is is_one
 
 
 def test_vectors_are_written_and_run_by_the_command(outside: Folder) -> None:

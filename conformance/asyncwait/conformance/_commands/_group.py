@@ -152,7 +152,9 @@ def _guarded() -> Generator[None]:
         if isinstance(leaving.__context__, BrokenPipeError):
             _leave_pipe()  # rich has handled the error first
         if isinstance(leaving, _Ended):
-            _tell_of_the_end(leaving.name)
+            with suppress(OSError):  # The terminal may be gone.
+                end = f"error: ended by {leaving.name}"
+                say(f"{end}; what was told so far is no verdict", err=True)
         raise
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
@@ -172,11 +174,6 @@ def _leave_unwritten(error: OSError) -> NoReturn:
         say(f"error: the output can't be written: {error.strerror}", err=True)
     _drop_output()
     sys.exit(EXIT_CODES["inconclusive"])
-
-
-def _tell_of_the_end(name: str) -> None:
-    with suppress(OSError):  # The terminal may be gone.
-        say(f"error: ended by {name}; what was told so far is no verdict", err=True)
 
 
 def _leave_pipe() -> NoReturn:

@@ -21,7 +21,7 @@ from asyncwait.conformance._commands._group import (
 from asyncwait.conformance._commands._here import Here, Watcher, ended_by_debugger, open_here
 from asyncwait.conformance.areas import CHECKS, EXAMPLES
 from asyncwait.conformance.evidence import describe_scenario
-from asyncwait.conformance.expected_failures import ExpectedFailures, Sorted, moment_of, sort_out
+from asyncwait.conformance.expected_failures import ExpectedFailures, moment_of, sort_out
 from asyncwait.conformance.harness import heard_by
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.report import besides, file_bytes, printed, say
@@ -100,8 +100,10 @@ def show_run(
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"
-        line = f"{rule.id} broken{level}: {rule.sentence} {violation.text}{_note(rule.id, said)}"
-        say(line, out)
+        note = "" if rule.id in said.findings else " (it may follow from what is known)"
+        if rule.id in said.known:
+            note = f" (an expected failure: {'; '.join(said.known[rule.id])})"
+        say(f"{rule.id} broken{level}: {rule.sentence} {violation.text}{note}", out)
         if rule.level == "MUST":
             expected = rule.id not in said.findings
             words.append("conformant with expected failures" if expected else "not conformant")
@@ -110,12 +112,6 @@ def show_run(
     if not found and not broken_checks:
         say("no rule is broken", out)
     return worst(words)
-
-
-def _note(rule: str, said: Sorted) -> str:
-    if rule in said.known:
-        return f" (an expected failure: {'; '.join(said.known[rule])})"
-    return "" if rule in said.findings else " (it may follow from what is known)"
 
 
 def _show_broken(run: Broken) -> Word:

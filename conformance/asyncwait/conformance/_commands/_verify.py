@@ -139,7 +139,15 @@ def update_expected_failures(
     """
     assert gate.file is not None
     name = gate.file.name
-    if cuts := [cut for one in played if (cut := _cut(one.verdict))]:
+    verdicts = [one.verdict for one in played]
+    cuts = [
+        f"{each.backend} was not played to its end: {each.stopped}"
+        if each.stopped
+        else f"nothing that {each.backend} did could be judged"
+        for each in verdicts
+        if each.stopped or not each.scenarios
+    ]
+    if cuts:
         so = "is left as it is" if gate.file.exists() else "is not written"
         say(f"{name} {so}: {'; '.join(cuts)}. {_DO}", err=True)
         return
@@ -154,13 +162,6 @@ def update_expected_failures(
         raise InvalidConfig(f"expected failures: {gate.file}: {error.strerror}") from error
     for line in update.lines or ("nothing to change",):
         say(f"{name}: {line}", err=True)
-
-
-def _cut(verdict: Verdict) -> str:
-    """Return why a run says too little about a backend; empty if it finished."""
-    if verdict.stopped:
-        return f"{verdict.backend} was not played to its end: {verdict.stopped}"
-    return "" if verdict.scenarios else f"nothing that {verdict.backend} did could be judged"
 
 
 T = TypeVar("T")

@@ -108,7 +108,12 @@ def draw_within(report: Report, room: int) -> Drawn:
     misses = 0
     for number, run, result, piece in _all_pieces(report):
         key = number, result.rule, piece
-        both = _piece(run, result, result.evidence[piece])
+        evidence = result.evidence[piece]
+        played = run.played[evidence.played]
+        both = (
+            _picture(played, evidence, f"{run.name} breaks {result.rule}"),
+            escaped(joined(timeline_lines(played, evidence), LONGEST)),
+        )
         needed = _size(*both)
         if needed <= left:
             left -= needed
@@ -138,12 +143,6 @@ def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
             for result in (*run.failed, *others):
                 if piece < len(result.evidence):
                     yield number, run, result, piece
-
-
-def _piece(run: Run, result: Result, evidence: Evidence) -> tuple[Markup, Markup]:
-    played = run.played[evidence.played]
-    timeline = escaped(joined(timeline_lines(played, evidence), LONGEST))
-    return _picture(played, evidence, f"{run.name} breaks {result.rule}"), timeline
 
 
 def _picture(played: Played, evidence: Evidence, title: str) -> Markup:
@@ -251,7 +250,7 @@ def html_of(report: Report) -> str:
 
 
 def _rendered(report: Report, drawn: Drawn) -> str:
-    style, script = _style(), _asset("page.js")
+    style, script = f"{STYLE}\n{_asset('page.css')}", _asset("page.js")
     both = zip(titles(report), report.runs, strict=True)
     runs = [RunView(number, title, run) for number, (title, run) in enumerate(both)]
     rows = [Row(rule, [_cell(view, rule.id, drawn) for view in runs]) for rule in report.rules]
@@ -291,10 +290,6 @@ def _with_shares(area: str, rows: list[Row]) -> tuple[str, list[Row], list[str]]
     return area, rows, shares
 
 
-def _sign(status: str) -> str:
-    return _SIGNS.get(status, "?")
-
-
 def _policy(style: str, script: str) -> str:
     """Return the page's permissions: its own style and its own script."""
     return (
@@ -308,18 +303,8 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def _style() -> str:
-    return f"{STYLE}\n{_asset('page.css')}"
-
-
-@functools.cache
 def _asset(name: str) -> str:
     return files("asyncwait.conformance.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _seen(value: object) -> object:
-    """Write out invisible characters in a text of an attribute."""
-    return printable(value) if type(value) is str else value
 
 
 @functools.cache
@@ -328,9 +313,15 @@ def _environment() -> Environment:
         loader=FunctionLoader(_asset),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_seen,
+        # Invisible characters in a text of an attribute are written out.
+        finalize=lambda value: printable(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(shown=shown, paragraphs=paragraphs, sign=_sign, counted=counted)
+    environment.filters.update(
+        shown=shown,
+        paragraphs=paragraphs,
+        sign=lambda status: _SIGNS.get(status, "?"),
+        counted=counted,
+    )
     return environment

@@ -58,7 +58,6 @@ def failure_lines(verdict: Verdict, kept: AbstractSet[str] = frozenset()) -> Ite
         ),
         *_in_error(verdict),
         *_undecided(verdict),
-        *_unseen(verdict),
     ):
         yield f"{name_of(verdict.backend)}: {line}" if line and not line.startswith(" ") else line
 
@@ -156,10 +155,7 @@ def _undecided(verdict: Verdict) -> Iterator[str]:
         rules = counted(len(spared), "rule")
         lacks = f", for want of {', '.join(needs)}" if needs else ""
         yield f"not applicable: {rules}{lacks}; see: {see}"
-
-
-def _unseen(verdict: Verdict) -> Iterator[str]:
-    """Yield a line on expected failures that may be outdated; they do not decide."""
+    # These may be outdated, and do not decide.
     if ids := [result.rule.id for result in verdict.results if result.is_unseen]:
         where = f"expected to fail, not seen with seed {verdict.seed}"
         yield f"{where}: {', '.join(ids)}; another seed may show it"

@@ -114,20 +114,14 @@ LONGEST_LINE = 240
 def excerpt(lines: Sequence[str]) -> Iterator[str]:
     """Yield `lines` of a timeline or a plan, or the important ones with the gaps counted."""
     marked = next((n for n, line in enumerate(lines) if MARK in line), len(lines))
-    shown = [n for n in range(len(lines)) if _matters(n, marked, len(lines))]
-    for before, number in pairwise([-1, *shown]):
-        if gap := number - before - 1:
-            yield f"{GAP}({gap:,} more)" if gap > 1 else _short(lines[number - 1])
-        yield _short(lines[number])
-
-
-def _matters(number: int, marked: int, count: int) -> bool:
-    is_at_an_end = number < FIRST_LINES or number >= count - LAST_LINES
-    return is_at_an_end or marked - LINES_BEFORE <= number <= marked + LINES_AFTER
-
-
-def _short(line: str) -> str:
-    return shortened(line, LONGEST_LINE)
+    ends = {*range(FIRST_LINES), *range(len(lines) - LAST_LINES, len(lines))}
+    around = range(marked - LINES_BEFORE, marked + LINES_AFTER + 1)
+    shown = [n for n in range(len(lines)) if n in ends or n in around]
+    for last, number in pairwise([-1, *shown]):
+        if gap := number - last - 1:
+            before = shortened(lines[number - 1], LONGEST_LINE)
+            yield f"{GAP}({gap:,} more)" if gap > 1 else before
+        yield shortened(lines[number], LONGEST_LINE)
 
 
 DRAWN, LONGEST_DRAWN = 200, 300

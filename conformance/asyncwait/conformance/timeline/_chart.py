@@ -174,13 +174,13 @@ def nearest_lanes(lanes: Sequence[Lane], focus: int) -> Sequence[Lane]:
     if len(others) <= MOST_LANES:
         return lanes
     seen = [n for n in others if lanes[n].spans or lanes[n].marks]
-    far = sorted(seen, key=lambda n: (_distance(lanes[n], focus), -n))[MOST_LANES:]
+
+    def distance(n: int) -> int:
+        return min((abs(mark.column - focus) for mark in lanes[n].marks), default=10**9)
+
+    far = sorted(seen, key=lambda n: (distance(n), -n))[MOST_LANES:]
     left_out = {*others} - {*seen} | {*far}
     return [lane for n, lane in enumerate(lanes) if n not in left_out]
-
-
-def _distance(lane: Lane, focus: int) -> int:
-    return min((abs(mark.column - focus) for mark in lane.marks), default=10**9)
 
 
 def instants(columns: Sequence[Column]) -> list[tuple[int, int]]:

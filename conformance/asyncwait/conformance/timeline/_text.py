@@ -121,7 +121,8 @@ def _cells(scenario: Scenario, event: Event) -> tuple[str, str, str]:
         case CallCancelled():
             return "", f"#{event.call} cancelled", ""
         case CallEnded():
-            return "", f"#{event.call} {_ended(event)}", ""
+            ended = "ended" if event.how == "cancelled" else how_ended(event)
+            return "", f"#{event.call} {ended}", ""
         case HandlerAsked():
             return "", f"timeout({shown(event.value)}) asked", ""
         case FailureAsked():
@@ -156,12 +157,6 @@ def _last_wait(leg: Leg) -> Event | None:
         if isinstance(event, SinkWaits):
             return event
     return None
-
-
-def _ended(event: CallEnded) -> str:
-    if event.how == "cancelled":
-        return "ended"
-    return how_ended(event)
 
 
 MARK = ">>>"

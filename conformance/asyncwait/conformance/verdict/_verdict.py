@@ -12,7 +12,6 @@ from asyncwait.conformance.running import Lacking, missing_text
 from asyncwait.conformance.verdict._tally import (
     Case,
     Cause,
-    Count,
     Failing,
     Failure,
     Tally,
@@ -304,7 +303,9 @@ def _conclude(
     elif count.error:
         status, note = "error", count.error
     elif count.is_untested:
-        status, note = ("blocked", unplayed) if unplayed else ("untested", _why_untested(count))
+        hidden = "wherever it applied it was broken, behind failures that are expected"
+        why = hidden if count.applied else "it never applied"
+        status, note = ("blocked", unplayed) if unplayed else ("untested", why)
     elif unplayed:
         status, note = "held", unplayed
     else:
@@ -312,12 +313,6 @@ def _conclude(
         status = "unexpected-pass" if is_wrong else "pass"
     kept = tuple(failures.kept)
     return RuleResult(rule, status, count.applied, failures.count, kept, note)
-
-
-def _why_untested(count: Count) -> str:
-    if not count.applied:
-        return "it never applied"
-    return "wherever it applied it was broken, behind failures that are expected"
 
 
 def causes_of(tally: Tally, results: Iterable[RuleResult]) -> tuple[Cause, ...]:

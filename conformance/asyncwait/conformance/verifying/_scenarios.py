@@ -44,7 +44,9 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
         for scenario in scenarios:
             _file_of(id_of(scenario), folder).write_bytes(scenarios_to_json((scenario,)) + b"\n")
             ids.add(id_of(scenario))
-        _drop_oldest(folder)
+        files = sorted(folder.glob("*.json"), key=lambda file: -file.stat().st_mtime_ns)
+        for file in files[MOST_KEPT:]:
+            file.unlink(missing_ok=True)
     except OSError:
         pass
     return frozenset(ids)
@@ -62,12 +64,6 @@ def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:
 
 def _file_of(scenario_id: str, folder: Path) -> Path:
     return folder / f"{scenario_id}.json"
-
-
-def _drop_oldest(folder: Path) -> None:
-    files = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime_ns, reverse=True)
-    for file in files[MOST_KEPT:]:
-        file.unlink(missing_ok=True)
 
 
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
