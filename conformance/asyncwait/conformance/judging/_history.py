@@ -327,6 +327,11 @@ class LegHistory(Facts, frozen=True, eq=False, dict=True):
         return rests(self, self.items, self.snapshots, stopped_at)
 
     @cached_property
+    def waits(self) -> Sequence[Rest]:
+        """The moments of rest at which the consumer waits for an operator that has not failed."""
+        return [rest for rest in self.rests if rest.waiting and not rest.failed]
+
+    @cached_property
     def _answers(self) -> dict[Callable[["LegHistory"], Any], Any]:
         return {}
 

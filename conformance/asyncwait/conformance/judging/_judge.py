@@ -314,11 +314,9 @@ def early_timeout(leg: LegHistory, item: Item, blamed: frozenset[Item]) -> float
 
 def held_back(leg: LegHistory) -> Iterator[Finding]:
     """Find a decided record that could come out while the consumer waits, and does not."""
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed:
-            held = rest.emittable
-            if held is not None and held.is_record:
-                yield f"{held} is decided, but the waiting consumer did not get it", rest.at
+    for rest in leg.waits:
+        if (held := rest.emittable) is not None and held.is_record:
+            yield f"{held} is decided, but the waiting consumer did not get it", rest.at
     yield from holds(item.given for item in leg.records)
 
 

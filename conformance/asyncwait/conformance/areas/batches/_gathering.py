@@ -35,11 +35,7 @@ class Wait(NamedTuple):
 def moments(leg: LegHistory) -> Sequence[Rest]:
     """Return the moments of rest at which a batch that was due has started."""
     opened = _opened(leg)
-    return [
-        rest
-        for rest in leg.rests
-        if rest.waiting and not rest.failed and rest.at < leg.over_at and rest.seq >= opened[1]
-    ]
+    return [rest for rest in leg.waits if rest.at < leg.over_at and rest.seq >= opened[1]]
 
 
 def settled(leg: LegHistory) -> Sequence[Rest]:

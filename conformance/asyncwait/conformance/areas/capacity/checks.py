@@ -49,10 +49,9 @@ def _second_that_waits(
 @leg_check("CAP-4")
 def room_is_used_while_the_consumer_waits(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on for a waiting consumer, room or elements to fill it are missing."""
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.has_room:
-            unused = _unused(leg, rest)
-            if unused is not None:
+    for rest in leg.waits:
+        if rest.has_room:
+            if (unused := _unused(leg, rest)) is not None:
                 yield unused
             if rest.called:
                 yield None

@@ -95,10 +95,9 @@ def _out_of_turn(leg: LegHistory, item: Item) -> Output | None:
 @leg_check("ELEM-6")
 def latency_markers_overtake_what_waits(leg: LegHistory) -> Iterator[Finding]:
     """When time goes on for a waiting consumer, every latency marker that was read is out."""
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.marker_owed is not None:
-            text = f"{rest.marker_owed} has not been passed on while the consumer waits"
-            yield text, rest.at
+    for rest in leg.waits:
+        if (owed := rest.marker_owed) is not None:
+            yield f"{owed} has not been passed on while the consumer waits", rest.at
     yield from holds(item.given for item in leg.of(LatencyMarker))
 
 

@@ -50,8 +50,8 @@ def the_stream_ends_when_nothing_is_left(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while a consumer waits for the end of a stream that has no element left."""
     if leg.ending.how == "interrupted":
         return  # The stream may have ended long before, while the operator was left.
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.input_is_over and not rest.present:
+    for rest in leg.waits:
+        if rest.input_is_over and not rest.present:
             yield "the source has ended and everything came out, but the stream goes on", rest.at
     if leg.ran_to_its_end:
         yield None

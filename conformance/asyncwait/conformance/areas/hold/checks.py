@@ -20,10 +20,9 @@ def a_finished_record_makes_room(leg: LegHistory) -> Iterator[Finding]:
     """While the consumer waits, every record that may be called is called."""
     if leg.scenario.max_held is None:
         return
-    for rest in leg.rests:
-        would_be_full = rest.called + rest.fences >= leg.capacity  # if finished ones took room
-        if rest.failed or not rest.waiting or not would_be_full:
-            continue
+    for rest in leg.waits:
+        if rest.called + rest.fences < leg.capacity:
+            continue  # There would be room even if finished elements took it.
         if rest.has_room and rest.first_uncalled is not None:
             yield f"{rest.first_uncalled} is not called, only finished ones are in its way", rest.at
         if rest.has_room and rest.input_is_due:

@@ -140,8 +140,8 @@ def _is_between_attempts(leg: LegHistory, before: Item, item: Item) -> bool:
 
 def _uncalled(leg: LegHistory) -> Iterator[tuple[Rest, Item]]:
     """Yield the first record that could be called while the consumer waits, and is not."""
-    for rest in leg.rests if leg.key_ordered else ():
-        if rest.waiting and rest.has_room and not rest.failed and rest.first_uncalled is not None:
+    for rest in leg.waits if leg.key_ordered else ():
+        if rest.has_room and rest.first_uncalled is not None:
             yield rest, rest.first_uncalled
 
 

@@ -75,9 +75,8 @@ def idles(leg: LegHistory) -> Sequence[Idle]:
 
 def _moments(leg: LegHistory) -> Iterator[tuple[Rest, float]]:
     times = [*(event.at for event in leg.events), leg.end_at]
-    for rest in leg.rests:
-        until = times[rest.seq + 1]
-        if rest.waiting and not rest.failed and until <= leg.may_be_over_at:
+    for rest in leg.waits:
+        if (until := times[rest.seq + 1]) <= leg.may_be_over_at:
             yield rest, until
 
 

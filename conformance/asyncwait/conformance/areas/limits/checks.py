@@ -179,10 +179,10 @@ def what_exceeds_a_limit_fails_at_once(leg: LegHistory) -> Iterator[Finding]:
         cause = item.failure_cause or item.cause
         if item.decided_at < NEVER and cause != "CostTooLarge":
             yield f"{item} failed by {cause}, expected CostTooLarge", item.decided_at
-        for rest in leg.rests if leg.scenario.batch is None else ():
+        for rest in leg.waits if leg.scenario.batch is None else ():
             is_admitted = rest.present <= leg.capacity and item.seq <= rest.seq
             is_late = since[item] <= rest.at < item.decided_at
-            if is_admitted and is_late and rest.waiting and not rest.failed:
+            if is_admitted and is_late:
                 yield f"{item} waits, and its cost exceeds a limit", rest.at
         if item.decided_at < NEVER:
             yield None

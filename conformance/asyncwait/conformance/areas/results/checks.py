@@ -33,8 +33,8 @@ def a_record_without_results_holds_nothing_up(leg: LegHistory) -> Iterator[Findi
     silent = [item for item in leg.records if item.results == ()]
     places = [item.pos for item in silent]
     earliest = [NEVER, *accumulate((item.decided_at for item in silent), min)]
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and (held := _held_up(rest)) is not None:
+    for rest in leg.waits:
+        if (held := _held_up(rest)) is not None:
             before = bisect_left(places, held.pos)
             if earliest[before] <= rest.at:
                 gone = [item for item in silent[:before] if item.decided_at <= rest.at]
@@ -83,10 +83,9 @@ def _failed_by_mistake(leg: LegHistory) -> frozenset[Item]:
 @leg_check("RES-5")
 def an_answer_from_another_thread_counts_at_once(leg: LegHistory) -> Iterator[Finding]:
     """A waiting consumer has got the results of a thread, unless an earlier element blocks them."""
-    for rest in leg.rests:
-        held = rest.emittable
-        if rest.waiting and not rest.failed and held is not None and _is_from_a_thread(held):
-            yield f"{held}: its answer from a thread was not noticed", rest.at
+    for rest in leg.waits:
+        if rest.emittable is not None and _is_from_a_thread(rest.emittable):
+            yield f"{rest.emittable}: its answer from a thread was not noticed", rest.at
     yield from holds(item.given and _is_from_a_thread(item) for item in leg.records)
 
 

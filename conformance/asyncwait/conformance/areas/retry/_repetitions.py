@@ -68,7 +68,7 @@ class Waits:
     def __init__(self, leg: LegHistory) -> None:
         # With batches, a call also waits for other records, which no back-off bounds.
         self._over_at = leg.over_at if leg.scenario.batch is None else -NEVER
-        self._rests = [rest for rest in leg.rests if rest.waiting and not rest.failed]
+        self._rests = leg.waits
         times = [*(event.at for event in leg.events), leg.end_at]
         self._ends = [times[rest.seq + 1] for rest in self._rests]
 

@@ -110,10 +110,9 @@ def _is_in_order(snapshot: SnapshotOut, places: Mapping[Identity, Sequence[int]]
 @leg_check("SNAP-5")
 def calls_do_not_delay_a_snapshot(leg: LegHistory) -> Iterator[Finding]:
     """No time passes while the consumer waits and a barrier that was read has no Snapshot."""
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and rest.snapshot_owed is not None:
-            text = f"{rest.snapshot_owed} was read, but the waiting consumer got no snapshot"
-            yield text, rest.at
+    for rest in leg.waits:
+        if (owed := rest.snapshot_owed) is not None:
+            yield f"{owed} was read, but the waiting consumer got no snapshot", rest.at
     yield from holds(snapshot.barrier is not None and snapshot.stored for snapshot in leg.snapshots)
 
 
@@ -153,8 +152,8 @@ def nothing_from_behind_a_barrier_comes_out_before_its_snapshot(
 @leg_check("SNAP-8")
 def a_snapshot_on_demand_comes_next(leg: LegHistory) -> Iterator[Finding]:
     """A waiting consumer gets it in the instant of the request, a later one before all else."""
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed and (owed := rest.request_owed) is not None:
+    for rest in leg.waits:
+        if (owed := rest.request_owed) is not None:
             yield f"snapshot {owed} was requested, but the waiting consumer did not get it", rest.at
     foreign = [output for output in leg.outputs if not _may_come_before(output)]
     out: dict[int, list[int]] = defaultdict(list)

@@ -137,9 +137,7 @@ def _passed_on(leg: LegHistory, kind: type) -> Iterator[Finding]:
 
 
 def _held_back(leg: LegHistory, kind: type) -> Iterator[Finding]:
-    for rest in leg.rests:
-        if rest.waiting and not rest.failed:
-            held = rest.emittable
-            if held is not None and isinstance(held.element, kind):
-                yield f"{held} is next, but the waiting consumer did not get it", rest.at
+    for rest in leg.waits:
+        if (held := rest.emittable) is not None and isinstance(held.element, kind):
+            yield f"{held} is next, but the waiting consumer did not get it", rest.at
     yield from holds(item.given for item in leg.of(kind))
