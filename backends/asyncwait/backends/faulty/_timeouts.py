@@ -60,7 +60,7 @@ class DropsDeadlinesAtTheEndOfInput(StreamTask):
         super().on_end(end)
 
 
-@breaks("TIME-3", behind="TIME-6", why="what it puts in the place of the handler's results is late")
+@breaks("TIME-3")
 class LetsLateAnswersReplaceTheHandlers(ResultHandler):
     """Replaces the handler's results by a late answer while these results wait."""
 
