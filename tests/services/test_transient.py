@@ -89,11 +89,19 @@ def raised(client: Callable[[str], None], url: str) -> Exception:
     return caught.value
 
 
+REFUSED, TROUBLED = (
+    (400, 401, 403, 404, 409, 413, 422, 501),
+    (408, 425, 429, 500, 502, 503, 504, 529),
+)
+
+
 @CLIENTS
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 501])
-def test_a_refusal_stands(client: Any, status: int, service: str) -> None:
+@pytest.mark.parametrize("status", [*REFUSED, *TROUBLED])
+def test_trouble_of_the_service_may_pass_and_a_refusal_stands(
+    client: Any, status: int, service: str
+) -> None:
     error = raised(client, f"{service}/{status}")
-    assert (transient(error), status_of(error)) == (False, status)
+    assert (transient(error), status_of(error)) == (status in TROUBLED, status)
 
 
 @CLIENTS
@@ -102,13 +110,6 @@ def test_the_reason_of_a_failure_names_the_status_first(client: Any, service: st
     reason = call_failed(Record(1), error).reason
     assert reason.startswith(f"the call failed: {type(error).__name__} 422: ")
     assert Failure.of_call(b"", error).reason == reason
-
-
-@CLIENTS
-@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 529])
-def test_trouble_of_the_service_may_pass(client: Any, status: int, service: str) -> None:
-    error = raised(client, f"{service}/{status}")
-    assert (transient(error), status_of(error)) == (True, status)
 
 
 @CLIENTS
@@ -180,46 +181,37 @@ def _caused(error: Exception, cause: Exception) -> Exception:
     return error
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        TimeoutError(),
-        ConnectionResetError(),
-        OSError(errno.ENETUNREACH, "no network"),
-        httpx.ReadTimeout("slow"),
-        APITimeoutError(),
-        _aws("SlowDown", 503),
-        _aws("ThrottlingException"),
-        _aws("ProvisionedThroughputExceededException"),
-        _aws("InternalError", 500),
-        _grpc("UNAVAILABLE"),
-        _grpc("RESOURCE_EXHAUSTED"),
-        type("EndpointConnectionError", (_BOTO,), {})(),
-        _caused(RuntimeError("no weather"), httpx.ReadTimeout("slow")),
-    ],
-    ids=repr,
-)
-def test_what_is_lost_or_late_may_pass(error: Exception) -> None:
-    assert transient(error) is True
+LOST_OR_LATE: list[Exception] = [
+    TimeoutError(),
+    ConnectionResetError(),
+    OSError(errno.ENETUNREACH, "no network"),
+    httpx.ReadTimeout("slow"),
+    APITimeoutError(),
+    _aws("SlowDown", 503),
+    _aws("ThrottlingException"),
+    _aws("ProvisionedThroughputExceededException"),
+    _aws("InternalError", 500),
+    _grpc("UNAVAILABLE"),
+    _grpc("RESOURCE_EXHAUSTED"),
+    type("EndpointConnectionError", (_BOTO,), {})(),
+    _caused(RuntimeError("no weather"), httpx.ReadTimeout("slow")),
+]
+OTHERS: list[Exception] = [
+    _Quota(),
+    _aws("AccessDenied", 403),
+    _aws("ValidationException"),
+    _grpc("INVALID_ARGUMENT"),
+    FileNotFoundError(errno.ENOENT, "no file"),
+    httpx.UnsupportedProtocol("ftp"),
+    LookupError("no such city"),
+    ValueError("no number"),
+    _caused(httpx.ConnectError("no connection"), ssl.SSLCertVerificationError("wrong")),
+]
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        _Quota(),
-        _aws("AccessDenied", 403),
-        _aws("ValidationException"),
-        _grpc("INVALID_ARGUMENT"),
-        FileNotFoundError(errno.ENOENT, "no file"),
-        httpx.UnsupportedProtocol("ftp"),
-        LookupError("no such city"),
-        ValueError("no number"),
-        _caused(httpx.ConnectError("no connection"), ssl.SSLCertVerificationError("wrong")),
-    ],
-    ids=repr,
-)
-def test_other_errors_stand(error: Exception) -> None:
-    assert transient(error) is False
+@pytest.mark.parametrize("error", [*LOST_OR_LATE, *OTHERS], ids=repr)
+def test_what_is_lost_or_late_may_pass_and_other_errors_stand(error: Exception) -> None:
+    assert transient(error) is (error in LOST_OR_LATE)
 
 
 def test_errors_that_cause_each_other_come_to_an_end() -> None:

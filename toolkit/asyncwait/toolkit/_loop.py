@@ -179,7 +179,12 @@ class Bell:
     async def wait(self) -> None:
         """Sleep until the next ring."""
         if self._falls_asleep is None:
-            self._falls_asleep = _way_to_sleep()
+            trio = running_trio()
+            self._falls_asleep = (
+                asyncio.get_running_loop().create_future
+                if trio is None
+                else lambda: _TrioSleeper(trio)
+            )
         self.sleeper = sleeper = self._falls_asleep()
         try:
             await sleeper
@@ -224,11 +229,6 @@ class _TrioSleeper:
 
 
 Sleeper: TypeAlias = "asyncio.Future[None] | _TrioSleeper"
-
-
-def _way_to_sleep() -> Callable[[], Sleeper]:
-    trio = running_trio()
-    return asyncio.get_running_loop().create_future if trio is None else lambda: _TrioSleeper(trio)
 
 
 def start_task(group: Any, function: Callable[..., Any], *args: Any) -> None:

@@ -145,7 +145,10 @@ class Retries(Sweep):
         self._limits.pop(entry, None)
         entry.error = cause_or_self(failure)
         try:
-            seconds = self._seconds_after(entry, failure, self._left(entry, at))
+            seconds = None
+            if entry.results is None:  # A call in callback form may raise after it has decided it.
+                left = self._left(entry, at)
+                seconds = self._back_offs.after_failure(failure, entry.attempts, left)
         except OperatorError as broken:
             self._core.fail_for(entry, broken)
         else:
@@ -153,12 +156,6 @@ class Retries(Sweep):
                 self._core.fail_for(entry, failure)
             else:
                 self._back_off(entry, at + seconds)
-
-    def _seconds_after(self, entry: Entry, failure: OperatorError, left: float) -> float | None:
-        # A call in callback form that raises although it has decided its record is not repeated.
-        if entry.results is not None:
-            return None
-        return self._back_offs.after_failure(failure, entry.attempts, left)
 
     def _left(self, entry: Entry, at: float) -> float:
         return -inf if self._core.finishing is not None else self._deadline(entry) - at

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count, islice
 from math import inf
-from typing import Any, NoReturn
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -218,14 +218,12 @@ class State:
             if self.finishing is not None:
                 _tell_what_is_missing(self.finishing)
             self._close(self._source_error)
-        if self.closed:
-            self._raise_final()
-
-    def _raise_final(self) -> NoReturn:
-        if self._final is None:
+        if self.closed and self._final is None:
             raise StopAsyncIteration
-        # Without this each further read would add its frames to the error.
-        raise self._final.with_traceback(self._traceback)
+        if self.closed:
+            assert self._final is not None
+            # Without this each further read would add its frames to the error.
+            raise self._final.with_traceback(self._traceback)
 
     def fail(self, error: BaseException) -> None:
         """Emit nothing more; the consumer gets `error`. The first failure counts."""

@@ -197,12 +197,9 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     def config(self) -> Batch:
         """Return the operator's configuration."""
-        return Batch(
-            max_size=self.max_size,
-            max_wait=self.max_wait / 1000,
-            in_flight=self.in_flight,
-            split=self.split,
-        )
+        wait = self.max_wait / 1000
+        size, calls = self.max_size, self.in_flight
+        return Batch(max_size=size, max_wait=wait, in_flight=calls, split=self.split)
 
     def together(self, steps: Sequence[Step]) -> tuple[Step, ...]:
         """Return the steps of a batch after its records have been joined in one call.
@@ -210,15 +207,12 @@ class PlannedBatch(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
         Args:
             steps: the planned step of each record.
         """
-        after, blocks = max(s.after for s in steps), sum(s.blocks for s in steps)
-        clean_up, swallow = max(s.clean_up for s in steps), any(s.swallow for s in steps)
-        thread = any(s.thread for s in steps)
         common: dict[str, Any] = {
-            "after": after,
-            "blocks": blocks,
-            "clean_up": clean_up,
-            "swallow": swallow,
-            "thread": thread,
+            "after": max(s.after for s in steps),
+            "blocks": sum(s.blocks for s in steps),
+            "clean_up": max(s.clean_up for s in steps),
+            "swallow": any(s.swallow for s in steps),
+            "thread": any(s.thread for s in steps),
             "throws": False,
         }
         if any(s.does == "never" for s in steps):
@@ -265,14 +259,9 @@ class PlannedCache(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     def config(self) -> Cache:
         """Return the operator's configuration, without the function that returns keys."""
-        missing, stale, share = self.missing_ttl, self.stale_if_error, self.refresh_ahead
-        return Cache(
-            self.max_keys,
-            self.ttl / 1000,
-            None if missing is None else missing / 1000,
-            None if share is None else share / 100,
-            None if stale is None else stale / 1000,
-        )
+        share = None if self.refresh_ahead is None else self.refresh_ahead / 100
+        missing, stale = _seconds(self.missing_ttl), _seconds(self.stale_if_error)
+        return Cache(self.max_keys, self.ttl / 1000, missing, share, stale)
 
     def refresh_from(self, began: float) -> float:
         """Return the time in ms from which a use refreshes results; infinity for never.
@@ -342,7 +331,7 @@ class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             cost: returns the cost of a call for a value.
             by: returns the key of a value.
         """
-        wait = None if self.max_wait is None else self.max_wait / 1000
+        wait = _seconds(self.max_wait)
         costs, key = cost if self.costs else None, by if self.by else None
         match self.kind:
             case "window":
@@ -370,6 +359,10 @@ class PlannedLimit(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     def lasts(self) -> int:
         """Longest time in ms for which a call delays another call after its own end."""
         return {"window": self.per + self.latency, "breaker": self.rest}.get(self.kind, 0)
+
+
+def _seconds(ms: int | None) -> float | None:
+    return None if ms is None else ms / 1000
 
 
 def is_null(value: Any) -> bool:
@@ -412,7 +405,6 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
 
     def config(self) -> Retry:
         """Return the operator's configuration."""
-        timeout = self.attempt_timeout
         return Retry(
             max_attempts=self.max_attempts,
             initial=self.initial / 1000,
@@ -421,7 +413,7 @@ class PlannedRetry(Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             jitter=self.jitter / 100,
             rejected="accept",
             seed=0,
-            attempt_timeout=None if timeout is None else timeout / 1000,
+            attempt_timeout=_seconds(self.attempt_timeout),
             on_error=_ON_ERROR[self.on_error],
             on_result=_ON_RESULT[self.on_result],
         )

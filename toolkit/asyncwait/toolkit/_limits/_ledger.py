@@ -190,7 +190,8 @@ class Exchange:
             except Exception as error:
                 lost_since = min(lost_since, monotonic())
                 lost_for = monotonic() - lost_since
-                self._put_back(told)
+                with self._news:
+                    self._ended, self._begun = told.ended + self._ended, told.begun + self._begun
                 if lost_for >= self._patience or not isinstance(error, OSError):
                     self._give_up(error, lost_for)
                 if self._is_closed:
@@ -217,10 +218,6 @@ class Exchange:
             told.open = [(n, t.began < inf, [*t.amounts]) for n, t in self._open.items()]
         self._ended, self._begun, self._has_news = [], [], False
         return told, asked
-
-    def _put_back(self, told: Told) -> None:
-        with self._news:
-            self._ended, self._begun = told.ended + self._ended, told.begun + self._begun
 
     def _heard(self, reply: Reply, asked: Sequence[tuple[Permit, Answered]]) -> None:
         """Deliver permits, and return permits for which no call waits any more."""

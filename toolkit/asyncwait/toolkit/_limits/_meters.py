@@ -330,7 +330,9 @@ class Circuit(Meter):
         self, use: Use, now: float, told: float | None = None, error: BaseException | None = None
     ) -> None:
         del told
-        has_failed = error is not None and _says_down(error)
+        has_failed = error is not None and (
+            isinstance(error, TimeoutError) or (not says_too_many(error) and bool(transient(error)))
+        )
         if use is self._probe:
             self._probe = None
             if has_failed:
@@ -345,10 +347,6 @@ class Circuit(Meter):
             if len(self._failures) >= self._most:
                 self._failures.clear()
                 self._reason, self._since, self._open_until = error, now, now + self._rest
-
-
-def _says_down(error: BaseException) -> bool:
-    return isinstance(error, TimeoutError) or (not says_too_many(error) and bool(transient(error)))
 
 
 class BudgetMeter(Meter):

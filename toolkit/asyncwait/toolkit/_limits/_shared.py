@@ -84,8 +84,11 @@ class Shared:
         found = self._by_key.get(key)
         if found is None:
             if len(self._by_key) >= self._most:  # Keys without counted calls need no meter.
-                kept = self._by_key.items()
-                self._by_key = {k: meters for k, meters in kept if not _are_idle(meters, now)}
+                self._by_key = {
+                    each: meters
+                    for each, meters in self._by_key.items()
+                    if any(m.users or not m.meter.is_idle(now) for m in meters)
+                }
                 self._most = max(64, 2 * len(self._by_key))
             found = self._by_key[key] = tuple(map(Parking, self._make()))
         return found
@@ -110,10 +113,6 @@ class Shared:
         except TypeError:  # The clock of trio has no weak references.
             self._offsets.append((lambda: loop, offset))
         return offset
-
-
-def _are_idle(meters: tuple[Parking, ...], now: float) -> bool:
-    return all(not each.users and each.meter.is_idle(now) for each in meters)
 
 
 def _maker(limit: AnyLimit, capacity: int, now: float) -> Callable[[], Sequence[Meter]]:
