@@ -3,7 +3,7 @@
 import asyncio
 import contextvars
 import math
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from contextlib import nullcontext
 from contextvars import ContextVar
 from typing import Any
@@ -206,16 +206,6 @@ async def test_each_cancellation_of_its_task_is_counted(
 
     assert counts == [times]
     assert seconds_now() == 4
-
-
-REQUEST: ContextVar[str] = ContextVar("REQUEST", default="none")
-
-
-@pytest.fixture(autouse=True)
-def _opened() -> Generator[None]:
-    token = REQUEST.set("opened")
-    yield
-    REQUEST.reset(token)
 
 
 class _Awkward:

@@ -12,7 +12,6 @@ from asyncwait.backends import threads
 from asyncwait.spec import (
     CallFailed,
     InvalidConfig,
-    InvalidResult,
     OpenOperator,
     OperatorConfig,
     Record,
@@ -61,20 +60,6 @@ async def test_a_copy_that_raises_is_a_failed_call(
             return
         error: Any = await failure_of(results)
     assert (type(error), error.record, error.__cause__) == (CallFailed, Record("a"), reason)
-
-
-@pytest.mark.all_profiles
-async def test_what_a_failure_handler_gives_is_read_like_any_results(
-    open_operator: OpenOperator,
-) -> None:
-    async def fails(value: str) -> list[str]:
-        raise ValueError(value)
-
-    fn: Any = fails
-    fn.failure = lambda *_: "unknown"
-
-    async with open_operator(OperatorConfig(), fn, Source("a")) as results:
-        assert type(await failure_of(results)) is InvalidResult
 
 
 @pytest.mark.parametrize("is_left", [False, True])
@@ -163,19 +148,6 @@ async def test_a_predicate_is_asked_once_about_each_outcome_that_may_be_repeated
     async with open_operator(config, fn, Source("a")) as results:
         await failure_of(results)
     assert len(asked) == len({*map(id, asked)}) == 2
-
-
-@pytest.mark.all_profiles
-async def test_snapshots_on_request_come_in_the_order_of_the_requests(
-    open_operator: OpenOperator,
-) -> None:
-    async with open_operator(OperatorConfig(), Sleeper(), Source("a9")) as results:
-        await anyio.sleep(1)
-        asking: Any = results
-        for number in (7, 3):
-            asking.request_snapshot(number)
-        found: list[Any] = [await anext(results) for _ in range(2)]
-    assert [snapshot.checkpoint_id for snapshot in found] == [7, 3]
 
 
 @pytest.mark.parametrize("late", range(7))

@@ -9,7 +9,6 @@ import pytest
 from operators import Sleeper, Source, echo, failure_of
 
 from asyncwait.spec import (
-    CallFailed,
     CallTimedOut,
     Element,
     InvalidResult,
@@ -58,23 +57,14 @@ async def test_a_source_whose_iteration_does_not_begin_has_failed(
     assert source.log == ["closed"]
 
 
-class Empty(Exception):
-    """An exception may have a length, and it may be zero."""
-
-    def __len__(self) -> int:
-        return 0
-
-
 @pytest.mark.parametrize(
     "error",
     [
-        CallFailed(Record("a3"), "of another operator"),
         CallTimedOut(Record("z"), "of another operator"),
         InvalidResult(None, "of another operator"),
         TooManyAbandonedCalls(None, "of another operator"),
         ExceptionGroup("odd", [ValueError()]),
         GeneratorExit("odd"),
-        Empty(),
     ],
     ids=repr,
 )

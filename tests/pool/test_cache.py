@@ -1,6 +1,5 @@
 """Caches beyond scenarios: tasks, contexts, memory, odd keys, many values at once."""
 
-import asyncio
 import gc
 import weakref
 from collections.abc import Iterator
@@ -85,25 +84,6 @@ async def test_loads_and_keys_see_the_context_of_the_operator_alone() -> None:
         assert [value async for value in results] == [1, 2, 1, 3, 3, 1]
         assert PLACE.get() == "later"
     assert set(seen) == {"outside"}
-
-
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_late_cancellation_of_a_load_hits_no_further_one() -> None:
-    kept: list[asyncio.Task[Any]] = []
-
-    async def fn(value: int) -> int:
-        if kept:
-            kept[-1].cancel()
-        task = asyncio.current_task()
-        assert task is not None
-        kept.append(task)
-        await asyncio.sleep(0)
-        return value
-
-    got, _ = await all_of([1, 2, 1, 3], fn, cache=ROOMY, capacity=1)
-
-    assert got == [1, 2, 1, 3]
-    assert len(set(kept)) == 3
 
 
 async def test_keys_that_can_not_be_compared_hold_nothing_up() -> None:

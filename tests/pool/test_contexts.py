@@ -1,7 +1,6 @@
 """Tasks and contexts that calls and batches share, the end of sharing, and results in batches."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from contextvars import ContextVar, copy_context
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 from operators import Sleeper, Source
 
 from asyncwait.backends.pool import PoolResults, open_operator, ordered_wait
-from asyncwait.spec import Batch, OperatorConfig, Record, Statistics
+from asyncwait.spec import Batch, Cache, OperatorConfig, Record, Statistics
 from asyncwait.toolkit import driven
 
 pytestmark = pytest.mark.anyio
@@ -19,29 +18,35 @@ pytestmark = pytest.mark.anyio
 PLACE: ContextVar[str] = ContextVar("PLACE", default="nowhere")
 
 
-async def feed(*values: str) -> AsyncIterator[Record]:
-    for value in values:
-        yield Record(value)
-
-
 def present() -> Any:
     return anyio.get_current_task().id
 
 
 async def values_of(config: OperatorConfig, fn: Any, *values: str) -> list[Any]:
-    async with open_operator(config, fn, feed(*values)) as results:
+    async with open_operator(config, fn, Source(*values)) as results:
         return [element.value async for element in results if isinstance(element, Record)]
 
 
-async def test_calls_that_set_nothing_share_a_task() -> None:
+PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
+
+
+async def results_of(source: Any, fn: Any, **options: Any) -> list[Any]:
+    async with ordered_wait(source, fn, **options) as results:
+        return [value async for value in results]
+
+
+@pytest.mark.parametrize(
+    "options", [{"capacity": 1}, {"batch": PAIRS, "capacity": 2}], ids=["single", "batched"]
+)
+async def test_calls_that_set_nothing_share_a_task(options: dict[str, Any]) -> None:
     tasks: set[int] = set()
 
-    async def fn(value: str) -> list[str]:
+    async def fn(given: Any) -> Any:
         tasks.add(present())
         await anyio.lowlevel.checkpoint()
-        return [value]
+        return given
 
-    assert await values_of(OperatorConfig("ordered", 1), fn, *"abcdef") == list("abcdef")
+    assert await results_of(range(8), fn, **options) == list(range(8))
     assert len(tasks) == 1
 
 
@@ -81,40 +86,30 @@ async def test_a_loop_that_ends_amid_a_call_closes_it() -> None:
     assert closed == ["b"]
 
 
-PAIRS = Batch(max_size=2, max_wait=1, in_flight=1)
-
-
-async def results_of(source: Any, fn: Any, **options: Any) -> list[Any]:
-    async with ordered_wait(source, fn, capacity=2, **options) as results:
-        return [value async for value in results]
-
-
-async def test_batches_that_set_nothing_share_a_task() -> None:
-    tasks: set[int] = set()
-
-    async def fn(values: list[int]) -> list[int]:
-        tasks.add(anyio.get_current_task().id)
-        await anyio.lowlevel.checkpoint()
-        return values
-
-    assert await results_of(range(8), fn, batch=PAIRS) == list(range(8))
-    assert len(tasks) == 1
-
-
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_late_cancellation_of_a_batch_hits_no_further_one() -> None:
+@pytest.mark.parametrize(
+    ("values", "options"),
+    [
+        ([1, 2, 1, 3], {"cache": Cache(9, 99), "capacity": 1}),
+        ([*range(6)], {"batch": PAIRS, "capacity": 2}),
+    ],
+    ids=["loads", "batches"],
+)
+async def test_a_late_cancellation_of_a_call_hits_no_further_one(
+    values: list[int], options: dict[str, Any]
+) -> None:
     kept: list[asyncio.Task[Any]] = []
 
-    async def fn(values: list[int]) -> list[int]:
+    async def fn(given: Any) -> Any:
         if kept:
-            kept[0].cancel()
+            kept[-1].cancel()
         task = asyncio.current_task()
         assert task is not None
         kept.append(task)
         await asyncio.sleep(0)
-        return values
+        return given
 
-    assert await results_of(range(6), fn, batch=PAIRS) == list(range(6))
+    assert await results_of(values, fn, **options) == values
     assert len(set(kept)) == 3
 
 
