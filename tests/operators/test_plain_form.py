@@ -170,8 +170,6 @@ async def test_a_predicate_is_given_many_results_as_a_tuple(ordered_wait: PlainW
     assert given == [["a1"], ("a1",)]
 
 
-each_that_caches = pytest.mark.parametrize("name", sorted(OPERATORS))
-
 HELD = 60.0
 """Seconds for which results are good: longer than any of these tests."""
 
@@ -191,25 +189,23 @@ async def all_of(
         return [each async for each in results], called, results.statistics()
 
 
-@each_that_caches
 @pytest.mark.parametrize(
     "null", [None, math.nan, (1, None), (1, (2, None)), ("a", math.nan)], ids=repr
 )
-async def test_a_null_key_is_nobody_elses(name: str, null: Any) -> None:
-    _, called, figures = await all_of(name, [1, 2, 3], lambda _: null)
+async def test_a_null_key_is_nobody_elses(operator: str, null: Any) -> None:
+    _, called, figures = await all_of(operator, [1, 2, 3], lambda _: null)
 
     assert sorted(called) == [1, 2, 3]
     assert (figures.null_keys, figures.loads, figures.calls) == (3, 0, 3)
 
 
-@each_that_caches
-async def test_a_key_that_can_not_be_had_fails_its_record_alone(name: str) -> None:
+async def test_a_key_that_can_not_be_had_fails_its_record_alone(operator: str) -> None:
     def key(value: int) -> Any:
         if value == 4:
             raise StopIteration
         return [value] if value % 2 else 6 // value
 
-    got, called, figures = await all_of(name, [3, 0, 2, 2, 4, 2], key)
+    got, called, figures = await all_of(operator, [3, 0, 2, 2, 4, 2], key)
 
     assert got == [TypeError, ZeroDivisionError, "2", "2", got[4], "2"]
     assert called == [2]

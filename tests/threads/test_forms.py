@@ -6,6 +6,7 @@ import threading
 import traceback
 from typing import Any
 
+import anyio.lowlevel
 import pytest
 from blocking import WAITS, Gated, ours
 from remains import wait_until
@@ -155,7 +156,7 @@ class Client:
         self.log.append(f"{what} in {threading.current_thread().name}")
 
     async def open(self) -> None:
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.note("open")
         if self.opening is not None:
             raise self.opening
@@ -165,7 +166,7 @@ class Client:
         return value
 
     async def close(self) -> None:
-        await asyncio.sleep(0)
+        await anyio.lowlevel.checkpoint()
         self.note("close")
         if self.closing is not None:
             raise self.closing
@@ -215,21 +216,12 @@ def test_what_closing_raises_comes_out_at_the_end(error: BaseException) -> None:
 
 @pytest.mark.anyio
 async def test_hooks_run_on_the_loop_of_the_caller() -> None:
-    places: list[Any] = []
-
-    class Placed:
-        async def open(self) -> None:
-            places.append(threading.current_thread())
-
-        async def close(self) -> None:
-            places.append(threading.current_thread())
-
-        def __call__(self, value: int) -> int:
-            places.append(threading.current_thread().name)
-            return value
-
-    async with ordered_wait([1], Placed()) as results:
+    client = Client()
+    async with ordered_wait([1], client) as results:
         assert [result async for result in results] == [1]
 
-    here = threading.current_thread()
-    assert places == [here, "asyncwait-call", here]
+    assert client.log == [
+        "open in MainThread",
+        "call of 1 in asyncwait-call",
+        "close in MainThread",
+    ]

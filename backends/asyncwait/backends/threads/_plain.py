@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import AsyncIterable, Callable, Collection, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from typing import Any, Literal, overload
+from typing import Any
 
 from asyncwait.backends.threads._blocking import Results
 from asyncwait.backends.threads._operator import open_operator, open_plain
@@ -69,14 +69,6 @@ def _without_a_loop(source: Any) -> Any:
     return source if isinstance(source, Collection) else ReadAhead(source)
 
 
-@overload
-def threads_wait(mode: Literal["ordered", "unordered"]) -> ThreadsWait: ...
-
-
-@overload
-def threads_wait(mode: Literal["key-ordered"]) -> KeyedThreadsWait: ...
-
-
 def threads_wait(mode: Mode) -> Any:
     """Build the plain-value form of a mode."""
     wait: Any = plain_wait(open_operator, mode, open_plain, blocks=True)
@@ -105,6 +97,6 @@ The arguments are those of the pool; only `fn` is a plain function here:
 """
 
 
-ordered_wait = threads_wait("ordered")
-unordered_wait = threads_wait("unordered")
-key_ordered_wait = threads_wait("key-ordered")
+ordered_wait: ThreadsWait = threads_wait("ordered")
+unordered_wait: ThreadsWait = threads_wait("unordered")
+key_ordered_wait: KeyedThreadsWait = threads_wait("key-ordered")
