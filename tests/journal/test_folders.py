@@ -115,7 +115,11 @@ def test_a_file_that_is_taken_for_a_dead_ones_is_begun_again(
     assert found(on_disk, [key_of(1)]) == {key_of(1): b"one"}
 
 
-def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -> None:
+@pytest.mark.parametrize("soon", [0, math.inf])
+def test_a_folder_that_is_gone_is_an_error_at_once_or_on_closing(
+    on_disk: Journal, monkeypatch: pytest.MonkeyPatch, soon: float
+) -> None:
+    monkeypatch.setattr(_local, "_SOON", soon)
     journal = Journal(on_disk.path, "job", "1", max_bytes=10_000)
     attempt, other = journal.attempt("part"), journal.attempt("other")
     attempt.add(key_of(1), b"one")
@@ -124,9 +128,12 @@ def test_a_folder_that_is_gone_is_an_error_at_the_next_write(on_disk: Journal) -
     with pytest.raises(FileNotFoundError):
         other.add(key_of(1), b"one")
     with pytest.raises(JournalError, match="was deleted"):
-        attempt.add(key_of(2), b"two")
-    assert attempt.find(key_of(1)) == b"one"
+        attempt.close() if soon else attempt.add(key_of(2), b"two")
+    if not soon:
+        assert attempt.find(key_of(1)) == b"one"
     attempt.close()
+    with pytest.raises(JournalError, match="the attempt is closed"):
+        attempt.find(key_of(1))
     other.close()
 
 
@@ -159,21 +166,6 @@ def test_a_forked_process_is_refused_and_spoils_nothing(on_disk: Journal) -> Non
     assert found(on_disk, keys) == keys
 
 
-def test_a_folder_that_is_gone_before_closing_is_an_error_there(
-    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(_local, "_SOON", math.inf)
-    attempt = on_disk.attempt("part")
-    attempt.add(key_of(1), b"one")
-    shutil.rmtree(on_disk.path)
-
-    with pytest.raises(JournalError, match="was deleted"):
-        attempt.close()
-    attempt.close()
-    with pytest.raises(JournalError, match="the attempt is closed"):
-        attempt.find(key_of(1))
-
-
 def gone(*_: Any) -> Any:
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
@@ -187,7 +179,7 @@ def gone(*_: Any) -> Any:
     ],
     ids=["attempt", "summary", "compact"],
 )
-def test_files_that_always_go_are_an_error(
+def test_files_that_always_go_and_a_folder_that_always_changes_are_errors(
     on_disk: Journal,
     monkeypatch: pytest.MonkeyPatch,
     *,
@@ -196,19 +188,13 @@ def test_files_that_always_go_are_an_error(
 ) -> None:
     fill(on_disk, entries(1))
     monkeypatch.setattr(module, "open_file", gone)
-
     with pytest.raises(JournalError, match="loses files"):
         use(on_disk)
-
-
-def test_a_folder_that_always_changes_is_an_error(
-    on_disk: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    monkeypatch.undo()
     names = iter(range(1000))
     monkeypatch.setattr(_local.LocalStore, "sizes", lambda _: {f"{next(names)}.loose": 1})
-
     with pytest.raises(JournalError, match="changes faster"):
-        on_disk.attempt("part")
+        use(on_disk)
 
 
 def test_a_file_that_was_deleted_on_another_machine_is_looked_for_again(

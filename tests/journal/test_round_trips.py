@@ -50,13 +50,6 @@ def test_a_payload_may_have_any_size(journal: Journal, size: int) -> None:
     assert found(journal, fine) == fine
 
 
-def test_no_file_is_made_before_the_first_entry(on_disk: Journal) -> None:
-    with on_disk.attempt("part") as attempt:
-        attempt.find(key_of(1))
-
-    assert summary(on_disk.path).files == 0
-
-
 @settings(max_examples=60)
 @given(steps=STEPS, kind=st.sampled_from(["disk", "memory"]))
 def test_any_order_of_steps_keeps_what_was_added(
@@ -98,8 +91,10 @@ def test_a_journal_travels_to_workers(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_closed_attempt_is_of_no_use(journal: Journal) -> None:
     attempt = journal.attempt("part")
+    assert attempt.find(key_of(1)) is None
     attempt.close()
     attempt.close()
+    assert summary(journal.path).files == 0
 
     for use in (
         lambda: attempt.find(key_of(1)),

@@ -124,17 +124,13 @@ def test_what_can_not_be_meant_is_refused(profiles: Any, lacks: Any, told: str) 
             b'{"profiles": ["core", "unordered"], "lacks": ["timed-input"]}',
             declared(["unordered"], ["timed-input"]),
         ),
+        *((answer, None) for answer in (b'{"trace": {}}', b'{"error": "no trace"}', b"{}")),
     ],
 )
 def test_a_program_declares_in_its_first_line(
-    line: bytes, capabilities: frozenset[Capability]
+    line: bytes, capabilities: frozenset[Capability] | None
 ) -> None:
     assert declaration_from_json(line) == capabilities
-
-
-@pytest.mark.parametrize("line", [b'{"trace": {}}', b'{"error": "no trace"}', b"{}"])
-def test_an_answer_in_the_first_line_declares_nothing(line: bytes) -> None:
-    assert declaration_from_json(line) is None
 
 
 @pytest.mark.parametrize(

@@ -84,28 +84,6 @@ def test_what_is_beyond_a_limit_is_refused_by_name_when_it_is_built(name: str) -
         build()
 
 
-@pytest.mark.parametrize(
-    ("data", "told"),
-    [
-        (
-            b'[{"plans": [{"value": %s}]}]' % (b"[" * 200 + b"]" * 200),
-            f"value .*{LIMITS.levels} levels",
-        ),
-        (
-            b'[{"plans": [{"value": %s}]}]' % (b"[" * 10**5 + b"]" * 10**5),
-            f"{LIMITS.levels} levels",
-        ),
-        (b'[{"timeout": %s}]' % (b"9" * 400), r"timeout .* got 9+\.\.\. "),
-        (b'[{"timeout": %s}]' % (b"9" * 5_000), ""),
-        (b" " * (LIMITS.bytes + 1), f"{LIMITS.bytes} bytes, got {LIMITS.bytes + 1}"),
-    ],
-    ids=["deep", "too deep to be read", "huge", "too huge to be read", "long"],
-)
-def test_what_is_beyond_a_limit_is_refused_when_it_is_read(data: bytes, told: str) -> None:
-    with pytest.raises(InvalidConfig, match=f"schema: .*{told}"):
-        scenarios_from_json(data)
-
-
 def late(count: int, timeout: int) -> Scenario:
     plans = tuple(Plan(n, (Step("never"),), Handler(results=(n,))) for n in range(count))
     return Scenario(

@@ -105,11 +105,13 @@ def test_what_needs_a_part_needs_the_whole() -> None:
         assert {each.part_of for each in names if each.part_of} <= names, rule.id
 
 
-def test_every_rule_says_what_to_look_for() -> None:
-    hints = {rule.id: rule.hint for rule in rules().values()}
+def test_every_rule_has_a_short_title_and_says_what_to_look_for_both_unique() -> None:
+    titles = {rule.title for rule in rules().values()}
+    hints = {rule.hint for rule in rules().values()}
 
-    assert [rule for rule, hint in hints.items() if not hint.startswith("look for ")] == []
-    assert len(set(hints.values())) == len(hints)
+    assert len(titles) == len(hints) == len(rules())
+    assert [title for title in titles if len(title) > 72 or title.endswith(".")] == []
+    assert [hint for hint in hints if not hint.startswith("look for ")] == []
 
 
 def test_every_profile_brings_rules() -> None:
@@ -125,13 +127,6 @@ def test_the_introduction_says_what_each_capability_brings() -> None:
     expected = [(each.value, each.brings + parts[each]) for each in Capability]
 
     assert [found for found in rows if found[0] in ALL_CAPABILITIES] == expected
-
-
-def test_titles_are_short_and_unique() -> None:
-    titles = [rule.title for rule in rules().values()]
-
-    assert len(set(titles)) == len(titles)
-    assert [title for title in titles if len(title) > 72 or title.endswith(".")] == []
 
 
 def test_every_source_can_be_looked_up() -> None:

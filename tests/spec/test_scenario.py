@@ -13,6 +13,7 @@ from asyncwait.spec import (
     Snapshot,
 )
 from asyncwait.spec.scenario import (
+    LIMITS,
     Crash,
     Plan,
     PlannedRetry,
@@ -31,6 +32,10 @@ FENCE = b'{"at": %d, "element": {"type": "watermark", "timestamp": 0}}'
 PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
 
 
+def deep(levels: int) -> bytes:
+    return b'[{"plans": [{"value": %s}]}]' % (b"[" * levels + b"]" * levels)
+
+
 @pytest.mark.parametrize(
     ("read", "data", "told"),
     [
@@ -44,6 +49,11 @@ PLAN = b'[{"plans": [{"value": 1, "steps": [%s]}]}]'
         (scenarios_from_json, b'[{}, {"capcity": 2}]', "break their schema: "),
         (scenarios_from_json, b'[{"capacity": 0}]', r"schema: .*capacity .* got 0 \(int\)"),
         (scenarios_from_json, PLAN % b"", "schema: .*steps .* got 0"),
+        (scenarios_from_json, deep(200), f"schema: .*value .*{LIMITS.levels} levels"),
+        (scenarios_from_json, deep(10**5), f"schema: .*{LIMITS.levels} levels"),
+        (scenarios_from_json, b'[{"timeout": %s}]' % (b"9" * 400), r"timeout .* got 9+\.\.\. "),
+        (scenarios_from_json, b'[{"timeout": %s}]' % (b"9" * 5_000), "schema: "),
+        (scenarios_from_json, b" " * (LIMITS.bytes + 1), f"{LIMITS.bytes} bytes, got "),
         (
             scenarios_from_json,
             PLAN % b'{"does": "raise", "error": "OSError"}',
@@ -65,7 +75,8 @@ def test_a_broken_file_says_what_is_wrong_and_where(
     with pytest.raises(InvalidConfig, match=f"^the (scenarios|trace) .*{told}") as caught:
         read(data)
 
-    assert str(caught.value).endswith(str(caught.value.__cause__))
+    cause = caught.value.__cause__
+    assert isinstance(cause, RecursionError | None) or str(caught.value).endswith(str(cause))
 
 
 @pytest.mark.parametrize(

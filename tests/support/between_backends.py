@@ -41,16 +41,6 @@ def played_by(backend: StreamBackend) -> PlayLeg:
     return lambda plan: play_leg(backend.open_operator, plan, backend.loop)
 
 
-def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
-    plan: LegStart | None = LegStart.first(scenario)
-    legs: list[Leg] = []
-    while plan is not None:
-        leg = (others if legs else first)(plan)
-        legs.append(leg)
-        plan = next_leg(plan, leg)
-    return Trace(tuple(legs))
-
-
 def one_by_one(play: PlayLeg) -> Round:
     return lambda plans: [play(plan) for plan in plans]
 
@@ -115,7 +105,3 @@ def violations(
         f"{rule}, leg {violation.leg}, {violation.at:g} ms: {violation.text}"
         for rule, violation in judged.violations()
     ]
-
-
-def pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    return [(first, other) for first in names for other in names if first != other]

@@ -1,6 +1,5 @@
 """Functions that block, and what tests of calls in threads do with them."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,18 +27,6 @@ def ours() -> list[str]:
 
 def await_event(event: threading.Event) -> None:
     assert event.wait(SECONDS), "nobody has set the event"
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = asyncio.get_running_loop().time()
-        asyncio.get_running_loop().time = lambda: self.now  # type: ignore[method-assign]
-
-    async def until(self, is_so: Callable[[], bool], step: float = 0) -> None:
-        """Run the loop until something has happened; time moves by `step` at each turn of it."""
-        while not is_so():
-            self.now += step
-            await asyncio.sleep(0)
 
 
 class Gated:
