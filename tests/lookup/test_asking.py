@@ -4,14 +4,11 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
-from lookups import Readable, Scripted, outcome
+from lookups import Scripted, outcome
 
-from asyncwait.backends.lookup import Full, open_table
+from asyncwait.backends.lookup import open_table
 from asyncwait.spec import (
-    Batch,
-    Cache,
     CallFailed,
-    InvalidConfig,
     InvalidResult,
     Retry,
 )
@@ -56,48 +53,6 @@ async def test_an_answer_that_is_none_is_named(answer: Any, reason: str) -> None
 
     assert reason in str(caught.value)
     assert str(caught.value).startswith("key 1: ")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"cache": 5}, "cache must be a Cache, a Full or None, got 5 (int)"),
-        ({"timeout": 0}, "timeout must be a number of seconds > 0, or None for none, got 0"),
-        ({"retry": 3}, "retry must be a Retry or None, got 3 (int)"),
-        ({"batch": 3}, "batch must be a Batch or None, got 3 (int)"),
-        ({"batch": Batch(split=True)}, "batch.split must be False: a table answers for each key"),
-        ({"retry": Retry(on_result=any)}, "retry.on_result must be None: retry_missing says"),
-        (
-            {"retry_missing": Retry(attempt_timeout=1)},
-            "retry_missing.attempt_timeout must be None: `retry` has it, got 1 (int)",
-        ),
-        (
-            {"retry_missing": Retry(), "cache": Cache(1, 1, 1)},
-            "missing_ttl must be None: with it a missing key would be asked for no more",
-        ),
-        ({"cache": Full()}, "table must be one with load_all(), for the cache is Full, got "),
-        (
-            {"table": Readable(), "cache": Full(), "retry": Retry()},
-            "retry must be None: with Full no lookup waits",
-        ),
-        ({"table": outcome}, "table must be a table with open(), close() and get_many(keys)"),
-    ],
-)
-async def test_what_does_not_go_together_is_refused(options: Any, message: str) -> None:
-    table = Scripted()
-    with pytest.raises(InvalidConfig) as caught:
-        async with open_table(**{"table": table, **options}):
-            pass
-
-    assert str(caught.value).startswith(message)
-    assert table.log == []
-
-
-@pytest.mark.parametrize("wrong", [{"reload": 0}, {"max_age": -1}])
-def test_bounds_of_a_copy_are_seconds(wrong: dict[str, float]) -> None:
-    (name,) = wrong
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be a number of seconds > 0, or None"):
-        Full(**wrong)
 
 
 async def test_requests_begin_in_the_context_of_opening() -> None:

@@ -9,11 +9,10 @@ import pytest
 from lookups import Scripted, Values, read
 from operators import INTERRUPTIONS, seconds_now, virtual_loop
 
-from asyncwait.backends.lookup import Full, FunctionTable, lookup
+from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.spec import (
     Cache,
     CallFailed,
-    InvalidConfig,
     OperatorError,
     Retry,
 )
@@ -99,31 +98,6 @@ async def test_leaving_early_ends_all() -> None:
     assert source.closed == 1
     with pytest.raises(RuntimeError, match="left before the end"):
         await anext(results)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"key": 5}, "key must be a plain function that gives the key of a value, got 5 (int)"),
-        ({"how": "outer"}, "how must be 'left' or 'inner', got 'outer' (str)"),
-        ({"mode": "any"}, "mode must be 'ordered' or 'unordered', got 'any' (str)"),
-        ({"on_error": "raise"}, "on_error must be 'fail', 'skip' or a plain function, got 'raise'"),
-        ({"on_error": anyio.sleep}, "on_error must be 'fail', 'skip' or a plain function, got <f"),
-        ({"capacity": 0}, "capacity must be a whole number >= 1, got 0 (int)"),
-        ({"cache": Full()}, "table must be one with load_all(), for the cache is Full, got "),
-    ],
-)
-async def test_wrong_arguments_are_refused_and_the_source_is_closed(
-    options: Any, message: str
-) -> None:
-    table, source = Scripted(), Values("a")
-
-    with pytest.raises(InvalidConfig) as caught:
-        async with lookup(source, table, **options):
-            pass
-
-    assert str(caught.value).startswith(message)
-    assert (source.closed, source.read, table.log) == (1, 0, [])
 
 
 async def test_a_failure_names_its_key_and_stays() -> None:

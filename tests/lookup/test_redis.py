@@ -255,25 +255,6 @@ async def _have_more_clients(server: RedisServer) -> None:
     server.client.config_set("maxclients", 100)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"form": "set"}, "form must be 'text', 'bytes', 'json' or 'hash', got 'set'"),
-        ({"fields": ["a"]}, "fields must be a sequence of names, and form 'hash'; or None"),
-        (
-            {"name": str, "prefix": "a"},
-            "name must be a plain function of a key, without prefix; or None",
-        ),
-        ({"connections": 0}, "connections must be a whole number >= 1, got 0"),
-    ],
-)
-def test_arguments_are_checked(options: Any, message: str) -> None:
-    with pytest.raises(InvalidConfig) as caught:
-        RedisTable("redis://localhost", **options)
-
-    assert str(caught.value).startswith(message)
-
-
 async def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(InvalidConfig, match=r"^server must be an address \("):
         await rows_of(RedisTable("localhost:6379"), 1)

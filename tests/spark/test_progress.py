@@ -32,7 +32,7 @@ from asyncwait.backends.spark.progress import (
 )
 from asyncwait.backends.spark.progress._progress import Reach, reach_of
 from asyncwait.backends.spark.progress._wire import LONGEST, Report, connect, packed
-from asyncwait.spec import InvalidConfig, MissingExtra
+from asyncwait.spec import MissingExtra
 
 SOON = 30.0
 """Seconds; a wait that takes so long has failed."""
@@ -473,23 +473,6 @@ def test_a_notebook_without_widgets_is_written_in(monkeypatch: pytest.MonkeyPatc
 
 
 # Arguments
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"total": -1}, "total must be "),
-        ({"show": "yes"}, "show must be "),
-        ({"console": sys.stderr}, "console must be "),
-        ({"session": object()}, "session must be "),
-        ({"meter": "tests"}, "meter must be what `get_meter"),
-        ({"attributes": {"job": "fetch"}}, "attributes must be None without `meter`"),
-        ({"meter": Collected().meter, "attributes": {"job": None}}, "attributes must be a mapping"),
-    ],
-)
-def test_wrong_arguments_are_refused(wrong: Any, told: str) -> None:
-    with pytest.raises(InvalidConfig, match=f"^{told}"), Progress(**wrong):
-        pass
 
 
 def test_it_is_entered_once() -> None:

@@ -22,6 +22,7 @@ from uuid import UUID
 
 import click
 import lookup_scripts
+import refused_arguments
 from click.testing import CliRunner
 from golden_runs import DRAWN, MODULES, PLAYED, USAGE, VERIFIED
 from journals import entries, fill, prepared
@@ -329,6 +330,7 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
     "progress.txt": progress,
     "journal.txt": journals_shown,
     "lookups.txt": lookup_scripts.told,
+    "refused.txt": refused_arguments.told,
 }
 """What each file holds."""
 

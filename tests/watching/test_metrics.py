@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import anyio
-import opentelemetry.metrics
 import pytest
 from opentelemetry.sdk.metrics.export import Sum
 from operators import in_threads
@@ -16,7 +15,7 @@ from watched import Collected, Played
 from asyncwait.backends.lookup import LookupStatistics
 from asyncwait.backends.watching import _instruments, export_metrics
 from asyncwait.backends.watching._figures import METRICS
-from asyncwait.spec import InvalidConfig, MissingExtra, Retry, Statistics
+from asyncwait.spec import MissingExtra, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -187,20 +186,6 @@ async def test_without_a_meter_it_is_that_of_the_global_provider(
     _instruments._global_meter.cache_clear()
     assert seen == [[1], [2]]
     assert [name for name, _ in asked] == ["asyncwait"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        *(("attributes", value) for value in ("fetch", {1: "x"}, {"x": ["y"]})),
-        ("every", 0),
-        ("meter", opentelemetry.metrics),
-    ],
-)
-async def test_wrong_arguments_are_refused(name: str, value: Any) -> None:
-    wrong: Any = {name: value}
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be "):
-        export_metrics(Played(), **wrong)
 
 
 async def test_without_opentelemetry_the_error_names_the_extra(

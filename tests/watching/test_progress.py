@@ -13,7 +13,7 @@ from watched import Played, drawn, written
 
 from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.backends.watching import show_progress
-from asyncwait.spec import Cache, CallTimedOut, InvalidConfig, MissingExtra, Retry, Statistics
+from asyncwait.spec import Cache, CallTimedOut, MissingExtra, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -176,15 +176,6 @@ async def test_an_error_in_drawing_leaves_the_body_alone(terminal: Console, seco
 
     assert reached == [seconds]
     assert written(terminal).endswith("\x1b[?25h")
-
-
-@pytest.mark.parametrize(
-    ("name", "value"), [("total", -1), ("total", True), ("every", 0), ("console", "stderr")]
-)
-async def test_wrong_arguments_are_refused(name: str, value: Any) -> None:
-    wrong: Any = {name: value}
-    with pytest.raises(InvalidConfig, match=rf"^{name} must be .*, got {value!r}"):
-        show_progress(Played(), **wrong)
 
 
 async def test_without_rich_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,9 +50,3 @@ async def test_what_is_no_operator_is_refused(open_sleeping: Any) -> None:
         statistics_of(context)
     async with context:
         pass
-
-
-@pytest.mark.parametrize("every", [0, -1, float("inf"), float("nan"), True, "1", None])
-async def test_what_is_no_interval_is_refused(every: Any) -> None:
-    with pytest.raises(InvalidConfig, match=r"^every must be "):
-        statistics_of(Played(), every)
