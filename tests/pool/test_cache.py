@@ -32,22 +32,6 @@ async def all_of(source: Any, fn: Any = at_once, wait: Any = ordered_wait, **opt
         return [value async for value in results], results.statistics()
 
 
-@pytest.mark.parametrize("wait", [ordered_wait, unordered_wait])
-async def test_a_hit_takes_no_task_and_no_call(wait: Any) -> None:
-    called: list[int] = []
-
-    async def fn(value: int) -> int:
-        called.append(value)
-        return value
-
-    values = [0] * 10_000
-    got, figures = await all_of(values, fn, wait, cache=ROOMY, capacity=50)
-
-    assert (got, called) == (values, [0])
-    assert (figures.calls, figures.loads, figures.hits + figures.shared) == (10_000, 1, 9_999)
-    assert figures.max_in_flight == 50
-
-
 async def test_each_value_is_asked_for_its_key_once() -> None:
     asked: list[tuple[int, int]] = []
 

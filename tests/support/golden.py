@@ -37,6 +37,7 @@ from asyncwait.backends.journal._commands import journal
 from asyncwait.backends.spark.progress import JobFigures
 from asyncwait.backends.spark.progress._figures import summary
 from asyncwait.backends.spark.progress._figures import words as figure_words
+from asyncwait.backends.watching._figures import METRICS
 from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.evidence import describe_scenario
 from asyncwait.conformance.harness import play
@@ -267,6 +268,10 @@ def progress() -> str:
     return "\n".join(lines)
 
 
+def metrics() -> str:
+    return "".join(f"{m.name}: {m.kind}, {m.unit}. {m.description}\n" for m in METRICS)
+
+
 @contextmanager
 def numbered() -> Iterator[None]:
     numbers = iter(range(1, 100))
@@ -330,6 +335,7 @@ GOLDEN: Mapping[str, Callable[[], str]] = {
     "progress.txt": progress,
     "journal.txt": journals_shown,
     "lookups.txt": lookup_scripts.told,
+    "metrics.txt": metrics,
     "refused.txt": refused_arguments.told,
 }
 """What each file holds."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import anyio
 import pytest
-from opentelemetry.sdk.metrics.export import Sum
 from operators import in_threads
 from watched import Collected, Played
 
@@ -69,31 +68,15 @@ async def test_other_threads_get_what_was_read_last(
     assert seen == [[0, 0, 0], [3, 0, 0.5], [3, 0, 0.5], [3, 1, 1]]
 
 
-async def test_units_and_kinds(collected: Collected) -> None:
+async def test_instruments_have_the_units_and_kinds_of_their_metrics(collected: Collected) -> None:
     async with export_metrics(Played(), meter=collected.meter):
         metrics = {metric.name: metric for metric in collected.metrics()}
 
-    rising = " ".join(
-        name.removeprefix("asyncwait.")
-        for name, metric in sorted(metrics.items())
-        if isinstance(metric.data, Sum) and metric.data.is_monotonic
-    )
-    assert rising == (
-        "cache.evictions cache.hits cache.null_keys cache.refreshes cache.stale calls.abandoned "
-        "calls.batches calls.retries calls.started records.failures_handled records.timeouts"
-    )
-    falling = " ".join(
-        name.removeprefix("asyncwait.")
-        for name, metric in sorted(metrics.items())
-        if isinstance(metric.data, Sum) and not metric.data.is_monotonic
-    )
-    assert falling == (
-        "cache.loads cache.shared elements.waiting records.held records.in_flight "
-        "records.waiting_for_permits"
-    )
-    units = {"{record}", "{element}", "{call}", "{key}", "s"}
-    assert {metric.unit for metric in metrics.values()} == units
-    assert metrics["asyncwait.records.oldest"].unit == "s"
+    for each in METRICS:
+        if (metric := metrics.get(each.name)) is not None:
+            is_rising = getattr(metric.data, "is_monotonic", None)
+            kind = {True: "counter", False: "up_down_counter", None: "gauge"}[is_rising]
+            assert (kind, metric.unit) == (each.kind, each.unit)
 
 
 async def test_a_lookup_tells_its_own_figures(collected: Collected) -> None:

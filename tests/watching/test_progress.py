@@ -1,6 +1,5 @@
 """The progress bar, as rich draws it on a terminal, and what stands in a log."""
 
-import sys
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from watched import Played, drawn, written
 
 from asyncwait.backends.lookup import FunctionTable, lookup
 from asyncwait.backends.watching import show_progress
-from asyncwait.spec import Cache, CallTimedOut, MissingExtra, Retry, Statistics
+from asyncwait.spec import Cache, CallTimedOut, Retry, Statistics
 
 pytestmark = pytest.mark.anyio
 
@@ -176,12 +175,3 @@ async def test_an_error_in_drawing_leaves_the_body_alone(terminal: Console, seco
 
     assert reached == [seconds]
     assert written(terminal).endswith("\x1b[?25h")
-
-
-async def test_without_rich_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "asyncwait.backends.watching._bar", raising=False)
-    monkeypatch.setitem(sys.modules, "rich.console", None)
-
-    with pytest.raises(MissingExtra) as raised:
-        show_progress(Played())
-    assert (raised.value.needs, raised.value.extra) == ("rich", "progress")
