@@ -82,19 +82,6 @@ def test_what_flink_can_not_restore_is_read_as_input() -> None:
     assert found.count(WatermarkStatus(idle=True)) == 1
 
 
-def test_functions_in_callback_form_are_flinks_own_kind() -> None:
-    class Function:
-        def async_invoke(self, value: int, result: Any) -> None:
-            loop = asyncio.get_running_loop()
-            if value == 1:
-                result.complete_with(lambda: [asyncio.get_running_loop() is loop])
-            else:
-                loop.call_later(0.001, result.complete, [value])
-
-    found = [e.value for e in outputs(Function(), *RECORDS) if isinstance(e, Record)]
-    assert found == [0, True, 2]
-
-
 class Failing:
     """Fails in a way of which there are several.
 

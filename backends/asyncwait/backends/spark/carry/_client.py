@@ -113,15 +113,9 @@ class HostFolder:
                 continue
             with file:
                 fcntl.flock(file, fcntl.LOCK_EX)
-                if self._is_still(file.fileno()):
+                if _is_at(self.path / "lock", os.fstat(file.fileno())):
                     yield
                     return
-
-    def _is_still(self, lock: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(lock), (self.path / "lock").stat())
-        except FileNotFoundError:
-            return False
 
     def sweep(self) -> None:
         """Remove the files that killed hosts have left beside it."""
@@ -142,14 +136,18 @@ class HostFolder:
         Args:
             mine: the socket of the caller, which has not closed it.
         """
-        try:
-            return os.path.samestat(mine, self.socket.stat())
-        except FileNotFoundError:
-            return True
+        return not self.socket.exists() or _is_at(self.socket, mine)
 
     def remove(self) -> None:
         """Remove it; under the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _is_at(path: Path, file: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(file, path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def process_of(connected: socket.socket) -> int:

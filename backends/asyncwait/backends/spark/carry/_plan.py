@@ -71,36 +71,34 @@ class CarryPlan(FramePlan):
         """The work of visits and call hosts."""
 
     def frame(self) -> DataFrame:
+        """Return the output.
+
+        Raises:
+            InvalidConfig: PySpark would send the work in a way that stateful operators do not
+                support, or the records to restore do not fit.
+        """
         key, time = self._places(self._key()), self._time()
         names = *self._names, "lane"
         packing = Packing(self._travelling, self._carry.lanes, key, names, time)
-        numbered, first = self._numbered(self.input()), self._restored(packing)
+        df, job = self.input(), pickled(self.job, self.name)
+        if len(job) > _MOST_BYTES:
+            raise InvalidConfig(
+                f"fn {self.name} and what it uses travel as {len(job):,} bytes, and with carry "
+                f"there may be {_MOST_BYTES:,}; read what is large in `open()`, which runs there"
+            )
+        numbered = df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
         packed = mapped(numbered, packing, self.name, sql.StructType.fromDDL(PACKED))
-        processor = CarryProcessor(self._small(pickled(self.job, self.name)))
         visited = packed.groupBy("lane").transformWithState(
-            processor, VISITED, "Append", "ProcessingTime", first
+            CarryProcessor(job), VISITED, "Append", "ProcessingTime", self._restored(packing)
         )
         # Spark refuses a query with two operators whose figures have one name: they would share a
         # call host, where each ends the calls of the other.
         unnamed = f"operator without Carry(name=...): {digest(self.job.operator)[:8]}"
         figures = [highest(f"figures.{name}").alias(name) for name in FIGURES]
         visited = visited.observe(f"asyncwait {self._carry.name or unnamed}", *figures)
-        _watch_triggers(self.input().sparkSession)
+        _watch_triggers(df.sparkSession)
         out = sql.StructType([_unmarked(field) for field in self.output])
         return mapped(visited, Unpacking(self.job.outcomes), self.name, out)
-
-    def _small(self, job: bytes) -> bytes:
-        """Return the pickle of the work.
-
-        Raises:
-            InvalidConfig: PySpark would send it in a way that stateful operators do not support.
-        """
-        if len(job) > _MOST_BYTES:
-            raise InvalidConfig(
-                f"fn {self.name} and what it uses travel as {len(job):,} bytes, and with carry "
-                f"there may be {_MOST_BYTES:,}; read what is large in `open()`, which runs there"
-            )
-        return job
 
     def _restored(self, packing: Packing) -> Any:
         """Return the lanes of the restored records; None without any.
@@ -138,9 +136,6 @@ class CarryPlan(FramePlan):
     def _travels_as(self, what: str, given: Any) -> tuple[str, ...]:
         asked = [given] if isinstance(given, str) else given
         return names_of(what, asked, self._names, "what is given, kept, or a key", fold=self.fold)
-
-    def _numbered(self, df: DataFrame) -> DataFrame:
-        return df.select(*(col(quoted(name)) for name in self._names), self._lane_of(df))
 
     def _lane_of(self, df: DataFrame) -> Column:
         """Return the hash of each row, which determines its lane, as `lane`.
@@ -190,11 +185,13 @@ class CarryPlan(FramePlan):
             arrow_columns(task.written.results, nulls=True),
         ]
         given = shape.spelled or shape.given
+        skew = None if carry.skew is None else round(carry.skew * 1_000)
+        terms = Terms(self._version(), options.mode, options.capacity, carry.budget, skew)
         return CarryWork(
             task,
             self._travelling,
             self._places(ordered),
-            self._terms(),
+            terms,
             max(1, round(carry.pause * 1_000)),
             carry.lease,
             " -> ".join(columns),
@@ -203,11 +200,6 @@ class CarryPlan(FramePlan):
             carry.lanes,
             carry.patience,
         )
-
-    def _terms(self) -> Terms:
-        carry, options = self._carry, self.work.options
-        skew = None if carry.skew is None else round(carry.skew * 1_000)
-        return Terms(self._version(), options.mode, options.capacity, carry.budget, skew)
 
     def _version(self) -> str:
         return _version_of(self.fn) if self._carry.version is None else self._carry.version

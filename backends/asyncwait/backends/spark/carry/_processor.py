@@ -1,7 +1,7 @@
 """The visits: Spark calls them for each lane and micro-batch."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache, cached_property
 from hashlib import blake2b
@@ -107,7 +107,11 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         if found is None and self._needs_rows and not rows:
             return
         state = LaneState() if found is None else self._read(lane, bytes(found[0]))
-        out, after = self._played(lane, state, now, self._in_order(rows))
+        gap = 0 if state.stamp is None else now - state.stamp
+        try:
+            out, after = lane.visit(state, now, self._in_order(rows), self._host().after(gap))
+        except VisitFailed as error:
+            out, after = self._failed(lane, state, now, error)
         self._leave(lane, after, now)
         set_aside()
         for start in range(0, len(out), MOST_ROWS):
@@ -116,22 +120,13 @@ class CarryProcessor(StatefulProcessor):  # type: ignore[misc]
         figures = tuple(map(float, self._host().figures))
         yield SparkRow(rows=None, figures=figures or None)
 
-    def _played(
-        self, lane: Lane, state: LaneState, now: int, rows: Any
-    ) -> tuple[Sequence[Finished], LaneState]:
-        gap = 0 if state.stamp is None else now - state.stamp
-        try:
-            return lane.visit(state, now, rows, self._host().after(gap))
-        except VisitFailed as error:
-            return self._failed(lane, state, now, error)
-
     def _failed(
         self,
         lane: Lane,  # noqa: ARG002 - for who goes on
         state: LaneState,  # noqa: ARG002
         now: int,  # noqa: ARG002
         error: VisitFailed,
-    ) -> tuple[Sequence[Finished], LaneState]:
+    ) -> tuple[tuple[Finished, ...], LaneState]:
         """Fail the task; another attempt calls again.
 
         Raises:

@@ -72,12 +72,13 @@ class RowCodec(Struct, frozen=True, dict=True):
     def decode(self, records: Iterable[bytes]) -> list[tuple[Any, ...]]:
         return [*map(self._decode, records)]
 
-    def batch(self, rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:
-        return _batch(rows, self.columns)
+    def batch(self, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
+        return batch_of(rows, self.columns)
 
 
-def _batch(rows: Sequence[tuple[Any, ...]], columns: pa.Schema) -> pa.RecordBatch:
-    cells = zip(*rows, strict=True)
+def batch_of(rows: Sequence[Sequence[Any]], columns: pa.Schema) -> pa.RecordBatch:
+    """Return rows of some columns as a batch."""
+    cells = zip(*rows, strict=True) if rows else [()] * len(columns)
     arrays = [pa.array(each, field.type) for each, field in zip(cells, columns, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=columns)
 
@@ -119,7 +120,7 @@ class OutcomeCodec(Struct, frozen=True, dict=True):
             for result in results
         ]
         for start in range(0, len(rows), MOST_ROWS):
-            yield _batch(rows[start : start + MOST_ROWS], self._columns)
+            yield batch_of(rows[start : start + MOST_ROWS], self._columns)
 
 
 def packed(rows: Iterable[Row]) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from pyarrow import types
 
-from asyncwait.backends.spark.carry._records import zoned
+from asyncwait.backends.spark.carry._records import batch_of, zoned
 from asyncwait.backends.spark.frame._values import python_type
 from asyncwait.spec import InvalidConfig, Record, Snapshot
 from asyncwait.spec.snapshots import SnapshotError, decode_snapshot
@@ -37,9 +37,7 @@ def restored(path: str, columns: pa.Schema) -> pa.RecordBatch:
     kinds = [python_type(field.type) | None for field in columns]
     ways = [*zip(columns, zoned(columns, "UTC"), kinds, strict=True)]
     rows = [_row(f"{place} of {path!r}", each, ways) for place, each in enumerate(held)]
-    cells = zip(*rows, strict=True) if rows else [()] * len(columns)
-    arrays = [pa.array(each, field.type) for each, field in zip(cells, columns, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=columns)
+    return batch_of(rows, columns)
 
 
 def _read(path: str) -> Snapshot:

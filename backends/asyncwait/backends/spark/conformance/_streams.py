@@ -75,7 +75,7 @@ class LegsProcessor(CarryProcessor):
 
     def _failed(
         self, lane: Lane, state: LaneState, now: int, error: VisitFailed
-    ) -> tuple[Sequence[Finished], LaneState]:
+    ) -> tuple[tuple[Finished, ...], LaneState]:
         del error  # The leg has noted the error.
         return lane.emits(state, now), LaneState(now)
 
