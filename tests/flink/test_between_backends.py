@@ -132,20 +132,20 @@ def kept_by_flink(scenarios: Iterable[Scenario], can: frozenset[Capability]) -> 
             fitting = adapted(fitting, can)
             if fitting.retry is not None:
                 fitting = _steady(fitting, can)
-            if not _departs(fitting):
+            if not any(_departs(fitting, plan) for plan in fitting.plans):
                 yield fitting
 
 
 def wrongs(
     scenarios: Iterable[Scenario], traces: Iterable[Trace], can: frozenset[Capability]
 ) -> list[list[str]]:
-    return [_wrongs(*pair, can) for pair in zip(scenarios, traces, strict=True)]
-
-
-def _wrongs(scenario: Scenario, trace: Trace, can: frozenset[Capability]) -> list[str]:
-    unordered = (number for number, leg in enumerate(trace.legs) if leg.mode == "unordered")
-    departs = tuple(f"SNAP-4, leg {number}," for number in unordered)
-    return [each for each in violations(scenario, trace, can) if not each.startswith(departs)]
+    found = []
+    for scenario, trace in zip(scenarios, traces, strict=True):
+        unordered = (number for number, leg in enumerate(trace.legs) if leg.mode == "unordered")
+        departs = tuple(f"SNAP-4, leg {number}," for number in unordered)
+        wrong = violations(scenario, trace, can)
+        found.append([each for each in wrong if not each.startswith(departs)])
+    return found
 
 
 def _without_statuses(scenario: Scenario) -> Scenario:
@@ -185,11 +185,7 @@ def _steady(scenario: Scenario, can: frozenset[Capability]) -> Scenario:
     return replace(fitting, retry=steady, source_ends_at=_LATE)
 
 
-def _departs(scenario: Scenario) -> bool:
-    return any(_fails_otherwise(scenario, plan) for plan in scenario.plans)
-
-
-def _fails_otherwise(scenario: Scenario, plan: Plan) -> bool:
+def _departs(scenario: Scenario, plan: Plan) -> bool:
     is_callback = scenario.form == "callback"
     return (
         (scenario.handled and plan.handler.does != "reply")

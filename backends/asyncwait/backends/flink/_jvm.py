@@ -56,7 +56,12 @@ def find_jar() -> Path:
     jar = _installed() if named is None else Path(named)
     if not jar.is_file():
         raise FlinkUnavailable(f"FLINK_DIST_JAR names no file: {named}")
-    _require_release(jar)
+    found = re.fullmatch(r"flink-dist(?:_[\d.]+)?-(.+)\.jar", jar.name)
+    if found is not None and found[1] != RELEASE:
+        raise FlinkUnavailable(
+            f"{jar.name} is Flink {found[1]}, and this backend knows {RELEASE}; "
+            "unset FLINK_DIST_JAR, or have it name that release"
+        )
     return jar
 
 
@@ -66,16 +71,6 @@ def _installed() -> Path:
         for jar in sorted(Path(folder, "lib").glob("flink-dist-*.jar")):
             return jar
     raise MissingExtra("apache-flink-libraries", "flink")
-
-
-def _require_release(jar: Path) -> None:
-    """Refuse another release: the expected failures were found on this release."""
-    found = re.fullmatch(r"flink-dist(?:_[\d.]+)?-(.+)\.jar", jar.name)
-    if found is not None and found[1] != RELEASE:
-        raise FlinkUnavailable(
-            f"{jar.name} is Flink {found[1]}, and this backend knows {RELEASE}; "
-            "unset FLINK_DIST_JAR, or have it name that release"
-        )
 
 
 def start_java() -> None:
@@ -92,11 +87,15 @@ def start_java() -> None:
         raise MissingExtra("jpype1", "flink") from None
     if not jpype.isJVMStarted():
         jar, library = find_jar(), _library()
-        classpath = [str(jar), *_beside(jar)]
+        classpath = [str(jar), *map(str, sorted(jar.parent.glob("flink-table-*.jar")))]
         try:
             jpype.startJVM(library, *_OPTIONS, classpath=classpath, convertStrings=True)
         except (OSError, RuntimeError) as error:
-            raise FlinkUnavailable(_why_not(error)) from error
+            why = f"Java does not start: {one_line(error)}"
+            if "restarted" in str(error):
+                ended = "the Java machine of this process has ended"
+                why = f"{ended}; only a new process can start another"
+            raise FlinkUnavailable(why) from error
     try:
         flink("streaming.api.operators.async.AsyncWaitOperator")
     except TypeError as error:
@@ -104,12 +103,6 @@ def start_java() -> None:
             "the Java machine of this process runs without Flink; start it here first, with "
             "asyncwait.backends.flink.start_java()"
         ) from error
-
-
-def _why_not(error: Exception) -> str:
-    if "restarted" in str(error):
-        return "the Java machine of this process has ended; only a new process can start another"
-    return f"Java does not start: {one_line(error)}"
 
 
 def require_tables() -> None:
@@ -133,8 +126,3 @@ def _library() -> str:
         for path in sorted(home.rglob(name)):
             return str(path)
     raise FlinkUnavailable(f"{home} holds no library of a Java machine")
-
-
-def _beside(jar: Path) -> list[str]:
-    """Return the jars of Flink's tables, which are in the same folder as Flink's jar."""
-    return [str(path) for path in sorted(jar.parent.glob("flink-table-*.jar"))]

@@ -81,7 +81,9 @@ def _shared() -> dict[str, Callable[..., Any]]:
     from jpype import JArray, JString
 
     config = flink("configuration.Configuration")()
-    job = flink("api.common.JobID")()
+    job, vertex = flink("api.common.JobID")(), flink("runtime.jobgraph.JobVertexID")(*_ID)
+    metrics = flink("runtime.metrics.groups.UnregisteredMetricGroups")
+    queryable = flink("runtime.query.KvStateRegistry")()
     attempt = flink("runtime.executiongraph.ExecutionAttemptID").randomId()
     loader = java("java.lang.ClassLoader").getSystemClassLoader()
     writer = "runtime.io.network.api.writer.ResultPartitionWriter"
@@ -94,7 +96,7 @@ def _shared() -> dict[str, Callable[..., Any]]:
         "getTaskConfiguration": stream_config().getConfiguration(),
         "getJobConfiguration": config,
         "getTaskManagerInfo": proxy("runtime.taskmanager.TaskManagerRuntimeInfo", _giving(manager)),
-        "getMetricGroup": _metrics().createUnregisteredTaskMetricGroup(),
+        "getMetricGroup": metrics.createUnregisteredTaskMetricGroup(),
         "getJobInfo": flink("api.common.JobInfoImpl")(job, "asyncwait"),
         "getTaskInfo": flink("api.common.TaskInfoImpl")("asyncwait", 1, 0, 1, 0),
         "getUserCodeClassLoader": flink("util.SimpleUserCodeClassLoader").create(loader),
@@ -102,23 +104,13 @@ def _shared() -> dict[str, Callable[..., Any]]:
         "getAllInputGates": JArray(flink(gate))(0),
         "getDistributedCacheEntries": java("java.util.Collections").emptyMap(),
         "getAccumulatorRegistry": flink("runtime.accumulators.AccumulatorRegistry")(job, attempt),
-        "getTaskKvStateRegistry": _queryable(job),
+        "getTaskKvStateRegistry": queryable.createTaskRegistry(job, vertex),
     }
     return _giving(things)
 
 
 def _giving(things: dict[str, Any]) -> dict[str, Callable[..., Any]]:
     return {name: lambda *_, thing=thing: thing for name, thing in things.items()}
-
-
-def _queryable(job: Any) -> Any:
-    """Return a registry of queryable state, which stays empty."""
-    vertex = flink("runtime.jobgraph.JobVertexID")(*_ID)
-    return flink("runtime.query.KvStateRegistry")().createTaskRegistry(job, vertex)
-
-
-def _metrics() -> Any:
-    return flink("runtime.metrics.groups.UnregisteredMetricGroups")
 
 
 def _states(state: Any) -> Any:

@@ -10,7 +10,7 @@ from asyncwait.backends.spark._rows import ELEMENT_SCHEMA
 from asyncwait.backends.spark._session import embedded_spark
 from asyncwait.backends.spark.carry._carry import Carry
 from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
-from asyncwait.backends.spark.conformance._player import RESULT
+from asyncwait.backends.spark.conformance._player import RESULT, FramePath
 from asyncwait.backends.spark.conformance._streams import Play, stage
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._wait import (
@@ -107,8 +107,8 @@ class FrameBackend(SparkBackend):
     def _play(self, legs: Sequence[LegStart]) -> Sequence[Leg]:
         session, names = embedded_spark().session, ELEMENT_SCHEMA.names
         frames = [frame_of(session, names), frame_of(session, ["place", *names])]
-        works = [_work(leg, frames[leg.config.mode == "key-ordered"]) for leg in legs]
-        return play_legs(embedded_spark(), legs, works=works)
+        paths = [FramePath(_work(leg, frames[leg.config.mode == "key-ordered"])) for leg in legs]
+        return play_legs(embedded_spark(), legs, paths=paths)
 
 
 async def _put_in_its_place(_value: str) -> list[tuple[str]]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from msgspec import Struct
 from msgspec.structs import replace
 from py4j.protocol import Py4JError
 from pyspark import TaskContext, cloudpickle
@@ -23,8 +22,7 @@ from pyspark.sql import DataFrame, SparkSession
 from asyncwait.backends.spark._partition import exhaust
 from asyncwait.backends.spark._rows import ELEMENT_SCHEMA, ElementRows
 from asyncwait.backends.spark._session import EmbeddedSpark
-from asyncwait.backends.spark.conformance._player import ElementPath, FramePath, PartitionPlayer
-from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.conformance._player import ElementPath, PartitionPlayer
 from asyncwait.spec import Element, Record
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
 
@@ -37,35 +35,25 @@ OUTPUT_SCHEMA = pa.schema([pa.field("scenario", pa.int32(), nullable=False), *EL
 """The rows of a task: elements, and the number of the partition that they come from."""
 
 
-class Assignment(Struct, frozen=True):
-    """The assignment of all tasks of a job.
+def run_task(
+    batches: Iterator[pa.RecordBatch], tasks: Any, folder: str, patience: float
+) -> Iterator[pa.RecordBatch]:
+    """Play the leg of this partition on `batches`; return its output.
 
     Args:
-        plans: a broadcast of plans as bytes, one for each partition.
+        batches: its rows.
+        tasks: a broadcast with the plan and the path of each partition, as bytes.
+        folder: of the recorded legs.
         patience: seconds of the real clock for one leg; then its worker prints its stacks and dies.
-        works: a broadcast of the work of `ordered_wait` in each partition; None if rows are
-            elements.
     """
-
-    plans: Any
-    folder: str
-    patience: float = LEG_SECONDS
-    works: Any = None
-
-
-def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.RecordBatch]:
-    """Play the leg of this partition on `batches`; return its output."""
     _freeze()
     context = TaskContext.get()
     number = context.partitionId()
     leg: Leg | None = None
-    faulthandler.dump_traceback_later(job.patience, exit=True)
+    faulthandler.dump_traceback_later(patience, exit=True)
     try:
-        plan = msgspec.msgpack.decode(job.plans.value[number], type=LegStart)
-        path = ElementPath()
-        if job.works is not None:  # of this job, as the function itself is
-            path = FramePath(pickle.loads(job.works.value[number]))  # noqa: S301 - see above
-        player = PartitionPlayer(plan, path)
+        encoded, path = pickle.loads(tasks.value[number])  # noqa: S301 - of this job
+        player = PartitionPlayer(msgspec.msgpack.decode(encoded, type=LegStart), path)
         for batch in player.play(batches):
             yield _numbered(batch, number)
         leg = player.leg
@@ -75,7 +63,7 @@ def run_task(batches: Iterator[pa.RecordBatch], job: Assignment) -> Iterator[pa.
     finally:
         faulthandler.cancel_dump_traceback_later()
     assert leg is not None
-    file_leg(leg, Path(job.folder), f"{number}.{context.taskAttemptId()}")
+    file_leg(leg, Path(folder), f"{number}.{context.taskAttemptId()}")
 
 
 def file_leg(leg: Leg, folder: Path, name: str) -> None:
@@ -134,7 +122,7 @@ def play_legs(
     plans: Sequence[LegStart],
     *,
     patience: float = LEG_SECONDS,
-    works: Sequence[Enrichment] | None = None,
+    paths: Sequence[ElementPath] | None = None,
 ) -> tuple[Leg, ...]:
     """Play all legs in one job, and return what was recorded of each.
 
@@ -142,27 +130,24 @@ def play_legs(
         spark: the embedded session.
         plans: of the legs.
         patience: seconds of the real clock for one leg.
-        works: the work of `ordered_wait` in each partition; None if rows are elements.
+        paths: between the rows and the elements of each; None if rows are elements.
     """
-    context = spark.session.sparkContext
     error, rows = "", None
-    broadcast = context.broadcast([msgspec.msgpack.encode(plan) for plan in plans])
-    planned = (
-        None if works is None else context.broadcast([cloudpickle.dumps(work) for work in works])
-    )
+    encoded = map(msgspec.msgpack.encode, plans)
+    given = zip(encoded, paths or [ElementPath()] * len(plans), strict=True)
+    tasks = spark.session.sparkContext.broadcast([*map(cloudpickle.dumps, given)])
     # Where a job fails, its other tasks may go on for a moment.
     side_files = tempfile.TemporaryDirectory(prefix="asyncwait-", ignore_cleanup_errors=True)
     with side_files as folder:
-        job = Assignment(broadcast, folder, patience, planned)
-        frame = _placed(spark.session, plans)
+        frame = _placed(spark.session, plans).mapInArrow(
+            lambda batches: run_task(batches, tasks, folder, patience), ddl(OUTPUT_SCHEMA)
+        )
         try:
-            rows = frame.mapInArrow(lambda b: run_task(b, job), ddl(OUTPUT_SCHEMA)).toArrow()
+            rows = frame.toArrow()
         except (PySparkException, Py4JError) as raised:
             error = str(raised)
         finally:
-            broadcast.destroy()
-            if planned is not None:
-                planned.destroy()
+            tasks.destroy()
         legs = read_legs(Path(folder))
     if rows is not None:
         arrived = by_leg(rows.to_batches(), ElementRows().decode)
