@@ -15,12 +15,12 @@ from msgspec import Struct
 
 from asyncwait import reference
 from asyncwait.backends import pool, services
-from asyncwait.backends.threads._operator import open_plain
-from asyncwait.backends.threads._plain import threads_wait
+from asyncwait.backends.threads import open_operator, open_plain
 from asyncwait.backends.threads.conformance._loops import PatientLoop
 from asyncwait.backends.threads.conformance._server import Hired, Server
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Batch, Cache, InvalidConfig, Retry, RetryAfter, TooManyAbandonedCalls
+from asyncwait.toolkit import plain_wait
 
 LONGEST = 1e7
 """Seconds after which a run counts as hanging."""
@@ -148,8 +148,8 @@ def _threaded(job: Job, fn: Any, loop: Any) -> tuple[Any, Any]:
         return loop.pools[-1]
 
     loop.servers.append(server)
-    build: Any = threads_wait
-    return build(job.mode, partial(open_plain, hire=hire)), server
+    opens: Any = partial(open_plain, hire=hire)
+    return plain_wait(open_operator, job.mode, opens, blocks=True), server
 
 
 async def _run(job: Job, run: Run, backend: str) -> None:

@@ -73,9 +73,13 @@ def open_with(
 
 
 def open_plain(
-    config: OperatorConfig, function: PlainFunction, source: PlainSource
+    config: OperatorConfig,
+    function: PlainFunction,
+    source: PlainSource,
+    *,
+    hire: Callable[[], ThreadPool] = ThreadPool,
 ) -> AbstractAsyncContextManager[PlainResults[Any]]:
-    """Open an operator for plain values in threads; see `asyncwait.toolkit.OpenPlain`."""
+    """Open an operator for plain values in threads of `hire`; see `asyncwait.toolkit.OpenPlain`."""
     config.require_only("threads", *_KNOWN)
     batched = config.batch is not None
     require_kind(function.call, blocks=True, many=not function.single, batched=batched)
@@ -83,7 +87,7 @@ def open_plain(
     # With many results, a dict is an error, not a collection.
     wrap = None if function.single else function.wrap
     single = function.single
-    in_threads, config = _in_threads(config, parts, single=single, wrap=wrap)
+    in_threads, config = _in_threads(config, parts, single=single, wrap=wrap, hire=hire)
     in_threads.is_free, in_threads.spent = function.is_free, function.spent
     return _Threads(in_threads, pool.open_plain(config, in_threads, source))
 
