@@ -16,7 +16,7 @@ from asyncwait.backends.journal import Attempt, key_of
 from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
-from asyncwait.backends.spark.frame._task import Enrichment, zone_named
+from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import joined, one_line, shortened
@@ -224,9 +224,7 @@ class CallHost:
 
     async def _run(self) -> None:
         try:
-            task = self._work.task
-            zone = zone_named(task.zone)
-            opening = HostOpening(task.fn, task.shape, zone, task.options, self._attempt)
+            opening = HostOpening(self._work.task, self._attempt)
             async with opening.on(self._feed) as results:
                 self.statistics = results.statistics
                 self.is_open = True

@@ -6,7 +6,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import tzinfo
 from math import isnan, nan
 from typing import Any
+from zoneinfo import ZoneInfo
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends import pool, threads
@@ -52,19 +54,25 @@ class Options(OperatorConfig, frozen=True):
     once: bool = False
 
 
+class Work(Struct, frozen=True):
+    """The work of one task; it travels to the workers.
+
+    Args:
+        fn: the user's function, or its class.
+        zone: name of the time zone for timestamps without a zone.
+    """
+
+    fn: Any
+    shape: Shape
+    zone: str
+    options: Options
+
+
 class Opening:
     """Opens the operator of one task."""
 
-    def __init__(
-        self,
-        fn: Any,
-        shape: Shape,
-        zone: tzinfo | None,
-        options: Options,
-        attempt: Attempt | None,
-        *,
-        sharing: Sharing | None = None,
-    ) -> None:
+    def __init__(self, work: Work, attempt: Attempt | None, sharing: Sharing | None = None) -> None:
+        fn, shape, options = work.fn, work.shape, work.options
         self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
         self._shape = shape
         self._options = options
@@ -83,7 +91,7 @@ class Opening:
             self._failures = Failures(attempt, self._retry, keeps_all=options.once)
         self._results = Results(
             shape.results,
-            zone,
+            zone_named(work.zone),
             many=options.many,
             fold=shape.fold,
             tells_errors=options.error_column is not None,
@@ -144,6 +152,14 @@ class Opening:
 
     def _key_of(self, row: InputRow) -> tuple[Any, ...]:
         return tuple(map(_as_key, row.cells(self._shape.key)))
+
+
+def zone_named(name: str) -> tzinfo | None:
+    """Return the time zone of a session; None if Python does not know this name."""
+    try:
+        return ZoneInfo(name)
+    except Exception:  # an offset such as +02:00, or a machine without the names of time zones
+        return None
 
 
 def _as_key(cell: Any) -> Any:

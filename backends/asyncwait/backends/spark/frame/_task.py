@@ -4,13 +4,10 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from datetime import tzinfo
 from traceback import format_exception
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
-from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import Attempt, KeptFailure
@@ -21,7 +18,7 @@ from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.frame._errors import FailedRows, Share, TooManyFailed
 from asyncwait.backends.spark.frame._journal import Keys
-from asyncwait.backends.spark.frame._opening import Opening, Options
+from asyncwait.backends.spark.frame._opening import Opening, Work
 from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
 from asyncwait.backends.spark.frame._twice import Evaluations
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
@@ -34,22 +31,16 @@ _LONGEST = 2_000
 """Characters of an error in the first line of the text for Spark."""
 
 
-class Enrichment(Struct, frozen=True):
-    """The work of one task; it travels to the workers.
+class Enrichment(Work, frozen=True):
+    """The work of one task on a partition.
 
     Args:
-        fn: the user's function, or its class.
-        zone: name of the time zone for timestamps without a zone.
         names: of the columns, if the names that come with the rows are made up; None if they are
             the true ones.
         identity: digest of everything on which cached results depend.
         evaluations: count the tasks that have ended; None if the driver does not listen.
     """
 
-    fn: Any
-    shape: Shape
-    zone: str
-    options: Options
     names: tuple[str, ...] | None = None
     identity: bytes = b""
     evaluations: Evaluations | None = None
@@ -99,10 +90,10 @@ class Enrichment(Struct, frozen=True):
     ) -> Partition:
         """Return the operator on a partition, which must be closed."""
         counts = Counts() if counts is None else counts
-        attempt, sharing, zone = counts.attempt, counts.sharing, zone_named(self.zone)
+        attempt, sharing = counts.attempt, counts.sharing
         if (names := self.names) is not None:
             batches = (batch.rename_columns(names) for batch in batches)
-        opening = Opening(self.fn, self.shape, zone, self.options, attempt, sharing=sharing)
+        opening = Opening(self, attempt, sharing)
         opening.failed, opening.spent = counts.failed, counts.spent
         codec = FrameRows if sharing is None else SharedRows
         shape = replace(self.written, partition=number)
@@ -163,14 +154,6 @@ def micro_batch() -> str:
     if context is None or (number := context.getLocalProperty("streaming.sql.batchId")) is None:
         return ""
     return f"{context.getLocalProperty('sql.streaming.queryId')} {number}"
-
-
-def zone_named(name: str) -> tzinfo | None:
-    """Return the time zone of a session; None if Python does not know this name."""
-    try:
-        return ZoneInfo(name)
-    except Exception:  # an offset such as +02:00, or a machine without the names of time zones
-        return None
 
 
 def telling(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
