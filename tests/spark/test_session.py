@@ -8,7 +8,6 @@ from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,24 +44,15 @@ def short_folder() -> Generator[Path]:
         yield Path(folder)
 
 
-def rows_of(embedded: EmbeddedSpark, work: Any, partitions: int = 2) -> list[dict[str, Any]]:
-    """Run `work` over a few partitions; it gives dicts with a text `said`."""
-
-    def in_worker(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -> None:
+    def told(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
-        yield pa.RecordBatch.from_pydict({"said": [str(work())]})
+        yield pa.RecordBatch.from_pydict({"python": [sys.executable], "pid": [os.getpid()]})
 
-    numbers = embedded.session.range(0, partitions, 1, partitions)
-    said = numbers.mapInArrow(in_worker, "said string").toArrow()
-    return [*said.to_pylist()]
-
-
-def test_workers_run_this_interpreter_and_are_used_again(spark: EmbeddedSpark) -> None:
-    said = rows_of(spark, lambda: f"{sys.executable} {os.getpid()}", 16)
-    executables, pids = zip(*(row["said"].split() for row in said), strict=True)
-    assert set(executables) == {sys.executable}
-    assert len(set(pids)) <= 4  # other tests may have left two more
+    rows = spark.session.range(0, 16, 1, 16).mapInArrow(told, "python string, pid long").toArrow()
+    assert set(rows["python"].to_pylist()) == {sys.executable}
+    assert len(set(rows["pid"].to_pylist())) <= 4  # other tests may have left two more
 
 
 def test_one_per_process(spark: EmbeddedSpark, monkeypatch: pytest.MonkeyPatch) -> None:

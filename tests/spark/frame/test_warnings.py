@@ -5,6 +5,8 @@ import gc
 import importlib
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 from types import SimpleNamespace
@@ -108,6 +110,14 @@ def waits(spark: EmbeddedSpark, fn: Counted, **options: Any) -> DataFrame:
     return ordered_wait(df, fn, "opposite long", columns="id", **options)
 
 
+@contextmanager
+def never_warned() -> Iterator[None]:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", EvaluatedTwice)
+        yield
+    assert [each for each in told if each.category is EvaluatedTwice] == []
+
+
 def test_an_action_that_samples_its_input_first_is_told(
     spark: EmbeddedSpark, counted: Counted
 ) -> None:
@@ -127,14 +137,12 @@ def test_a_union_of_a_result_with_itself_is_told(spark: EmbeddedSpark, counted: 
     frame, other = waits(spark, counted), waits(spark, counted)
     with pytest.warns(EvaluatedTwice, match="calls Counted twice"):
         assert frame.union(frame).count() == 2 * ROWS
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", EvaluatedTwice)
+    with never_warned():
         assert (frame.count(), len(frame.take(70))) == (ROWS, 70)
         assert frame.union(other).count() == 2 * ROWS
         cached = frame.cache()
         assert cached.union(cached).count() == 2 * ROWS
         cached.unpersist()
-    assert [each for each in told if each.category is EvaluatedTwice] == []
 
 
 def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
@@ -148,11 +156,9 @@ def test_once_has_no_row_called_twice_as_long_as_the_session_lives(
         f"calls   {ROWS} calls",
         "tasks   8 done, 4 evaluated twice",
     ]
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", EvaluatedTwice)
+    with never_warned():
         assert frame.orderBy("opposite").collect()[0] == LEAST
         assert frame.count() == ROWS
-    assert [each for each in told if each.category is EvaluatedTwice] == []
     assert counted.calls.value == ROWS
 
 
