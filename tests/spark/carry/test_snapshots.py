@@ -28,7 +28,7 @@ from asyncwait.backends.spark.carry._reading import (
 )
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec, key_bytes
 from asyncwait.backends.spark.carry._restoring import restored
-from asyncwait.backends.spark.frame._columns import arrow_columns
+from asyncwait.backends.spark.frame._columns import columns_text
 from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.spec import Barrier, InvalidConfig, OperatorConfig, Record, Snapshot
 from asyncwait.spec.carry import Finished, Identity, InFlight, LaneState, encode_lane
@@ -161,7 +161,7 @@ def held(value: Any, place: int, **more: Any) -> InFlight:
 
 
 def state(columns: pa.Schema, found: LaneState, version: bytes = b"\x01") -> bytes:
-    words = f"{arrow_columns(columns, nulls=False)} -> told string"
+    words = f"{columns_text(columns, nulls=False)} -> told string"
     return ENCODER.encode((words, version + encode_lane(found)[1:]))
 
 
@@ -241,7 +241,7 @@ def test_the_state_of_another_version_is_refused() -> None:
 def test_columns_are_named_whatever_their_types_are() -> None:
     inner = pa.struct([pa.field("x -> y, z", pa.int64()), pa.field("w", pa.decimal128(9, 2))])
     rows = pa.schema([pa.field("a`, b", pa.map_(pa.string(), inner)), pa.field("\u00e4", inner)])
-    words = f"{arrow_columns(rows, nulls=False)} -> {arrow_columns(PAIR, nulls=True)}"
+    words = f"{columns_text(rows, nulls=False)} -> {columns_text(PAIR, nulls=True)}"
 
     assert column_names(words) == (["a`, b", "\u00e4"], ["id", "at"])
 

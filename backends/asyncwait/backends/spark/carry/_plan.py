@@ -30,7 +30,7 @@ from asyncwait.backends.spark.carry._records import (
     zoned,
 )
 from asyncwait.backends.spark.carry._restoring import restored
-from asyncwait.backends.spark.frame._columns import arrow_columns, arrow_schema
+from asyncwait.backends.spark.frame._columns import arrow_schema, columns_text
 from asyncwait.backends.spark.frame._limits import Kept
 from asyncwait.backends.spark.frame._plan import FramePlan, mapped, names_of, pickled, quoted
 from asyncwait.spec import InvalidConfig
@@ -181,8 +181,8 @@ class CarryPlan(FramePlan):
         shape = task.shape
         plainly = arrow_schema(self.input().schema, "columns")
         columns = [
-            arrow_columns(plainly, nulls=False),
-            arrow_columns(task.written.results, nulls=True),
+            columns_text(plainly, nulls=False),
+            columns_text(task.written.results, nulls=True),
         ]
         given = shape.spelled or shape.given
         skew = None if carry.skew is None else round(carry.skew * 1_000)

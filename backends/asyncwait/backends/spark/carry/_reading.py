@@ -205,7 +205,7 @@ def _held(item: InFlight | Finished, columns: list[str], cells: Any, results: An
 
 
 _PARTS = re.compile(r"`(?:[^`]|``)*`| -> |, |[<(\[]|[>)\]]|[^\s,`<>()\[\]]+|.", re.DOTALL)
-"""Parts of the words in which a state describes its columns; see `arrow_columns`."""
+"""Parts of the words in which a state describes its columns; see `columns_text`."""
 
 
 def column_names(words: str) -> tuple[list[str], list[str]]:

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from msgspec import Struct
 from msgspec import inspect as kinds
-from pyarrow import types
 from pyspark.sql import types as sql
 
 from asyncwait.spec import InvalidConfig
@@ -240,10 +239,10 @@ class Call(Struct, frozen=True):
         it. The time zone counts where instants are read: in the argument, and in results without a
         zone.
         """
-        given = _spark_columns(self.given, nulls=False)
+        given = columns_text(self.given, nulls=False)
         named = {
             "columns": f"{given} as a {'value' if self.is_value else 'Row'}",
-            "schema": _spark_columns(self.results.fields, nulls=True),
+            "schema": columns_text(self.results.fields, nulls=True),
             "many": str(self.many),
         }
         fields = (*self.given, *self.results.fields)
@@ -259,55 +258,39 @@ def _bounded(text: str) -> str:
     return f"{text[:_LONGEST]}... {blake2b(text.encode(), digest_size=16).hexdigest()}"
 
 
-def _spark_columns(fields: Iterable[sql.StructField], *, nulls: bool) -> str:
-    columns = [
-        f"{_quoted(field.name)} {_or_null(_spark(field.dataType, nulls), field.nullable, nulls)}"
-        for field in fields
+def columns_text(fields: Iterable[Any], *, nulls: bool) -> str:
+    """Return a text that differs for different columns of Spark or Arrow.
+
+    Args:
+        fields: the columns.
+        nulls: the text also differs for other nullability.
+    """
+    told = [
+        (each.name, getattr(each, "dataType", None) or each.type, each.nullable) for each in fields
     ]
-    return ", ".join(columns)
+    return ", ".join(f"{_quoted(name)} {_text(kind, null, nulls)}" for name, kind, null in told)
 
 
-def _spark(kind: sql.DataType, nulls: bool) -> str:  # noqa: FBT001 - as in `_arrow`
-    """Return a text that differs for different types; with `nulls` also for other nullability."""
+def _text(kind: Any, nullable: bool, nulls: bool) -> str:  # noqa: FBT001 - not two of one kind
     match kind:
-        case sql.StructType():
-            return f"struct<{_spark_columns(kind.fields, nulls=nulls)}>"
+        case sql.StructType() | pa.StructType():
+            text = f"struct<{columns_text(kind.fields, nulls=nulls)}>"
         case sql.ArrayType():
-            return f"array<{_or_null(_spark(kind.elementType, nulls), kind.containsNull, nulls)}>"
+            text = f"array<{_text(kind.elementType, kind.containsNull, nulls)}>"
+        case pa.ListType() | pa.LargeListType():
+            text = f"list<{_text(kind.value_type, kind.value_field.nullable, nulls)}>"
         case sql.MapType():
-            value = _or_null(_spark(kind.valueType, nulls), kind.valueContainsNull, nulls)
-            return f"map<{_spark(kind.keyType, nulls)}, {value}>"
+            value = _text(kind.valueType, kind.valueContainsNull, nulls)
+            text = f"map<{_text(kind.keyType, True, nulls)}, {value}>"
+        case pa.MapType():
+            value = _text(kind.item_type, kind.item_field.nullable, nulls)
+            text = f"map<{_text(kind.key_type, True, nulls)}, {value}>"
         case sql.UserDefinedType():
-            return _spark(kind.sqlType(), nulls)
-    text: str = kind.simpleString()
-    return text
-
-
-def arrow_columns(fields: Iterable[pa.Field], *, nulls: bool) -> str:
-    """Return a text that differs for different columns of Arrow."""
-    columns = [
-        f"{_quoted(field.name)} {_or_null(_arrow(field.type, nulls), field.nullable, nulls)}"
-        for field in fields
-    ]
-    return ", ".join(columns)
-
-
-def _arrow(kind: pa.DataType, nulls: bool) -> str:  # noqa: FBT001 - the second of two
-    if types.is_struct(kind):
-        fields = [kind.field(number) for number in range(kind.num_fields)]
-        return f"struct<{arrow_columns(fields, nulls=nulls)}>"
-    if types.is_list(kind) or types.is_large_list(kind):
-        item = kind.value_field
-        return f"list<{_or_null(_arrow(item.type, nulls), item.nullable, nulls)}>"
-    if types.is_map(kind):
-        item = kind.item_field
-        value = _or_null(_arrow(item.type, nulls), item.nullable, nulls)
-        return f"map<{_arrow(kind.key_type, nulls)}, {value}>"
-    text: str = str(kind)
-    return text.removeprefix("large_")  # which is the same to Python
-
-
-def _or_null(text: str, nullable: bool, nulls: bool) -> str:  # noqa: FBT001 - as above
+            text = _text(kind.sqlType(), True, nulls)
+        case sql.DataType():
+            text = kind.simpleString()
+        case _:
+            text = str(kind).removeprefix("large_")  # which is the same to Python
     return f"{text} not null" if nulls and not nullable else text
 
 

@@ -19,7 +19,7 @@ from asyncwait.backends.journal import (
     keys_after,
     version_of,
 )
-from asyncwait.backends.spark.frame._columns import arrow_columns
+from asyncwait.backends.spark.frame._columns import columns_text
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
 from asyncwait.backends.spark.frame._values import python_type
 from asyncwait.spec import InvalidConfig, Retry
@@ -78,7 +78,7 @@ class Keys:
         given = shape.given
         self._attempt = attempt
         self._names = (given,) if isinstance(given, str) else given
-        results = arrow_columns(shape.results, nulls=True)
+        results = columns_text(shape.results, nulls=True)
         self._first = (_RULE, results, repr(sorted(settings)), str(many), batch)
         self._schema: pa.Schema | None = None
         self._seen: dict[bytes, int] = {}
@@ -88,7 +88,7 @@ class Keys:
         if not rows:
             return
         if (schema := rows[0].batch.schema) != self._schema:
-            given = arrow_columns([schema.field(name) for name in self._names], nulls=False)
+            given = columns_text([schema.field(name) for name in self._names], nulls=False)
             # A digest of all settings: then the data of each row fits into one block of the hash.
             self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
