@@ -9,9 +9,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from asyncwait.backends.spark.carry._host import CallHost, CarryWork
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.frame._work import Options
 from asyncwait.spec.carry import Identity, InFlight, Outcome, Terms, Visit
 
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])

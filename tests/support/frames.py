@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.spark.frame._work import Options
 
 
 def work_of(

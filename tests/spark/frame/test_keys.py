@@ -8,8 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from asyncwait.backends.journal import Journal
 from asyncwait.backends.spark.frame._journal import Keys
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
+from asyncwait.backends.spark.frame._work import Options, Work
 
 TWICE = pa.schema([("twice", pa.int64())])
 TEXTS = (
@@ -41,21 +43,31 @@ class Nothing:
         return [None] * len(keys)
 
 
+def keys_in(
+    rows: pa.RecordBatch,
+    given: Any,
+    results: pa.Schema = TWICE,
+    set_to: tuple[tuple[str, str], ...] = (),
+    *,
+    many: bool = False,
+    batch: str = "",
+) -> list[bytes]:
+    options = Options(many=many, journal=Journal("nowhere", "job", "1", settings=set_to))
+    work, nothing = Work(None, Shape(given, (), results), "UTC", options), Nothing()
+    keys = Keys(nothing, work, batch)  # type: ignore[arg-type]
+    return [row.key for row in FrameRows(work.shape, keys.look).decode(rows)]
+
+
 def keys_of(
     column: pa.Array,
     name: str = "x",
     *,
     as_row: bool = False,
-    results: pa.Schema = TWICE,
-    set_to: tuple[tuple[str, str], ...] = (),
     nullable: bool = True,
     **options: Any,
 ) -> list[bytes]:
-    shape = Shape((name,) if as_row else name, (), results)
-    nothing: Any = Nothing()
-    rows = FrameRows(shape, Keys(nothing, shape, set_to, **options).look)
     schema = pa.schema([pa.field(name, column.type, nullable=nullable)])
-    return [row.key for row in rows.decode(pa.record_batch([column], schema))]
+    return keys_in(pa.record_batch([column], schema), (name,) if as_row else name, **options)
 
 
 def columns_of_all_types() -> Iterator[pa.Array]:
@@ -125,12 +137,8 @@ def test_what_is_made_of_a_result_is_part_of_the_key() -> None:
     assert len(set(keys)) == len(keys) == len(schemas) + 5
 
     pair = pa.record_batch({"a": [1], "b": [1]})
-    nothing: Any = Nothing()
-    both = set()
-    for names in (("a", "b"), ("b", "a"), ("a",), ("b",), ()):
-        shape = Shape(names, (), TWICE)
-        rows = FrameRows(shape, Keys(nothing, shape).look)
-        both |= {row.key for row in rows.decode(pair)}
+    orders = (("a", "b"), ("b", "a"), ("a",), ("b",), ())
+    both = {key for names in orders for key in keys_in(pair, names)}
     assert len(both) == 5
 
 

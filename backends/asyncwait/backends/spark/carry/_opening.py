@@ -17,8 +17,8 @@ from asyncwait.backends.spark._partition import PartitionSource
 from asyncwait.backends.spark.carry._records import OutcomeCodec
 from asyncwait.backends.spark.frame._cache import NO_ROW, keyed_by_rows
 from asyncwait.backends.spark.frame._calls import Steps, await_call, run_call
-from asyncwait.backends.spark.frame._opening import Opening
 from asyncwait.backends.spark.frame._rows import Around, InputRow, OutputRow, RowRecord
+from asyncwait.backends.spark.frame._task import Opening
 from asyncwait.spec import (
     Cache,
     CallFailed,
@@ -93,7 +93,7 @@ class HostOpening(Opening):
 
     def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
         """Return the operator, whose results are `Done`; called on the loop."""
-        options = self._options
+        options = self._work.options
         of_rows: Any = self.row_function()
         limits = self.limits
         if (cache := options.cache) is not None:

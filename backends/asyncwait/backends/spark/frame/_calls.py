@@ -2,22 +2,21 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from datetime import tzinfo
 from itertools import repeat
 from typing import Any, TypeAlias
 
-import pyarrow as pa
 from msgspec.structs import replace
 
 from asyncwait.backends.journal import EntryTooLarge, JournalError, KeptFailure
 from asyncwait.backends.services import Cost
 from asyncwait.backends.spark.frame._cache import Sharing
-from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import SchemaMismatch, told_of
 from asyncwait.backends.spark.frame._journal import Payloads
 from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import Column, fields_of
+from asyncwait.backends.spark.frame._work import Options, Work, zone_named
 from asyncwait.spec import OperatorError, Retry
+from asyncwait.spec.checks import kind_of
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import (
     FunctionParts,
@@ -36,31 +35,21 @@ class Results:
     """Makes output rows of the results of the function: one result, or with `many` a collection.
 
     Args:
-        many: the function returns a collection for each row.
-        fold: how names of fields are compared.
-        tells_errors: the output has an error column, which is null for results.
-        keeps: the output rows keep the result of the function, for `on_result`.
+        work: of the task, whose schema the results fit.
     """
 
-    def __init__(
-        self,
-        schema: pa.Schema,
-        zone: tzinfo | None,
-        *,
-        many: bool,
-        fold: Fold = str.lower,
-        tells_errors: bool = False,
-        keeps: bool = False,
-    ) -> None:
-        columns = [Column(field, zone, fold) for field in schema]
-        self._names = tuple(schema.names)
-        self._fold = fold
-        self.many = many
+    def __init__(self, work: Work) -> None:
+        shape, options, retry = work.shape, work.options, work.options.retry
+        zone = zone_named(work.zone)
+        self._names = tuple(shape.results.names)
+        self._fold = shape.fold
+        self.many = options.many
         """Whether the function returns a collection for each row."""
-        self._keeps = keeps
-        self.end = (None,) if tells_errors else ()
-        """The fields behind the fields of a result."""
-        self._taken = _taking(columns, self.end)
+        self._keeps = retry is not None and retry.on_result is not None
+        """Whether output rows keep the result of the function, for `on_result`."""
+        self.end = () if options.error_column is None else (None,)
+        """The fields behind the fields of a result: the error column is null for results."""
+        self._taken = _taking([Column(each, zone, shape.fold) for each in shape.results], self.end)
 
     def of(self, row: InputRow, given: Any) -> Any:
         """Return the output row of `row`, for which the function, or a handler, returned `given`.
@@ -172,30 +161,27 @@ class RowFunction:
     Args:
         parts: the parts of the user's function.
         results: makes output rows of the function's results.
-        blocks: whether the function blocks, so that threads call it.
-        batched: whether one call serves a list of rows.
         payloads: the entries of the journal; None without a journal.
         sharing: the cache of the task, whose results belong to no row; None without a cache.
-        limited: whether the limits of the job read the costs of calls.
     """
 
     def __init__(
         self,
         parts: FunctionParts,
         results: Results,
-        *,
-        blocks: bool = False,
-        batched: bool = False,
-        payloads: Payloads | None = None,
-        sharing: Sharing | None = None,
-        limited: bool = False,
+        options: Options,
+        payloads: Payloads | None,
+        sharing: Sharing | None,
     ) -> None:
+        blocks = kind_of(parts.call) in ("plain", "generator")
+        batched = options.batch is not None
         self._call: Any = parts.call
         self._results = results
         self._payloads = payloads
         self._keep = as_it_is if payloads is None else payloads.keep
         self._sharing = sharing
-        self._limited = limited
+        self._limited = bool(options.kept.limits)
+        """Whether the limits of the job read the costs of calls."""
         self._fn = self._call if blocks else self._await
         self._run: Any = run_call if blocks else await_call
         self._steps = self._batch if batched else self._row

@@ -20,8 +20,9 @@ from asyncwait.backends.journal import (
     version_of,
 )
 from asyncwait.backends.spark.frame._columns import columns_text
-from asyncwait.backends.spark.frame._rows import InputRow, OutputRow, Shape
+from asyncwait.backends.spark.frame._rows import InputRow, OutputRow
 from asyncwait.backends.spark.frame._values import python_type
+from asyncwait.backends.spark.frame._work import Work
 from asyncwait.spec import InvalidConfig, Retry
 
 
@@ -62,24 +63,16 @@ class Keys:
 
     Args:
         attempt: the open journal.
-        many: the function returns several results for each row.
         batch: names the query and micro-batch; empty outside of streams.
     """
 
-    def __init__(
-        self,
-        attempt: Attempt,
-        shape: Shape,
-        settings: tuple[tuple[str, str], ...] = (),
-        *,
-        many: bool = False,
-        batch: str = "",
-    ) -> None:
-        given = shape.given
+    def __init__(self, attempt: Attempt, work: Work, batch: str = "") -> None:
+        given, journal = work.shape.given, work.options.journal
         self._attempt = attempt
         self._names = (given,) if isinstance(given, str) else given
-        results = columns_text(shape.results, nulls=True)
-        self._first = (_RULE, results, repr(sorted(settings)), str(many), batch)
+        results = columns_text(work.shape.results, nulls=True)
+        settings = () if journal is None else journal.settings
+        self._first = (_RULE, results, repr(sorted(settings)), str(work.options.many), batch)
         self._schema: pa.Schema | None = None
         self._seen: dict[bytes, int] = {}
 
@@ -134,19 +127,13 @@ class Payloads:
     """Entries of a journal: the rows that the call of each row returned."""
 
     def __init__(
-        self,
-        attempt: Attempt,
-        results: pa.Schema,
-        end: tuple[None, ...],
-        retry: Retry | None,
-        *,
-        many: bool,
+        self, attempt: Attempt, work: Work, end: tuple[None, ...], retry: Retry | None
     ) -> None:
         self._attempt = attempt
         self._end = end
-        self._many = many
+        self._many = work.options.many
         self._again: Callable[[Any], Any] | None = None if retry is None else retry.on_result
-        fields: Any = tuple[tuple(python_type(field.type) | None for field in results)]  # type: ignore[misc]
+        fields: Any = tuple[tuple(python_type(field.type) | None for field in work.shape.results)]  # type: ignore[misc]
         self._decoder: Any = msgspec.msgpack.Decoder(list[fields] | int)
 
     def read(self, row: InputRow) -> Any:

@@ -34,10 +34,10 @@ from asyncwait.backends.spark.frame._columns import (
     require_keys,
     require_values,
 )
-from asyncwait.backends.spark.frame._opening import Options
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
 from asyncwait.backends.spark.frame._twice import Evaluations, caller
+from asyncwait.backends.spark.frame._work import Options
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import one_line, shown
 

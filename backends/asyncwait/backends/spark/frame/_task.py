@@ -3,29 +3,53 @@
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from math import isnan, nan
 from traceback import format_exception
 from typing import Any
 
 import pyarrow as pa
 from msgspec.structs import replace
 
+from asyncwait.backends import pool, threads
 from asyncwait.backends.journal import Attempt, KeptFailure
 from asyncwait.backends.services._causes import most_frequent
-from asyncwait.backends.spark._partition import Partition, ThreadedSource
+from asyncwait.backends.spark._partition import Partition, PartitionSource, ThreadedSource
 from asyncwait.backends.spark._rows import RowCodec
-from asyncwait.backends.spark.frame._cache import SharedRows, Sharing, shared
+from asyncwait.backends.spark.frame._cache import (
+    SharedRows,
+    Sharing,
+    keyed_by_rows,
+    record_of,
+    shared,
+)
+from asyncwait.backends.spark.frame._calls import (
+    Results,
+    RowFunction,
+    as_it_is,
+    failure_handler,
+    repeating,
+)
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
-from asyncwait.backends.spark.frame._errors import FailedRows, Share, TooManyFailed
-from asyncwait.backends.spark.frame._journal import Keys
-from asyncwait.backends.spark.frame._opening import Opening, Work
-from asyncwait.backends.spark.frame._rows import FrameRows, RowRecord, Shape
+from asyncwait.backends.spark.frame._errors import FailedRows, Failures, Share, TooManyFailed
+from asyncwait.backends.spark.frame._journal import Keys, Payloads
+from asyncwait.backends.spark.frame._limits import limits_of_rows, needs_no_permit
+from asyncwait.backends.spark.frame._rows import FrameRows, InputRow, RowRecord, Shape
 from asyncwait.backends.spark.frame._twice import Evaluations
+from asyncwait.backends.spark.frame._work import Work
 from asyncwait.backends.spark.progress import TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import NAMED
 from asyncwait.spec import AsyncWaitError, OperatorError, Statistics
+from asyncwait.spec.checks import kind_of
 from asyncwait.spec.texts import joined, one_line, shown
-from asyncwait.toolkit import KeeperLost
+from asyncwait.toolkit import (
+    FunctionParts,
+    KeeperLost,
+    PlainFunction,
+    PlainOne,
+    PlainSource,
+    StandIns,
+)
 
 _LONGEST = 2_000
 """Characters of an error in the first line of the text for Spark."""
@@ -97,13 +121,88 @@ class Enrichment(Work, frozen=True):
         opening.failed, opening.spent = counts.failed, counts.spent
         codec = FrameRows if sharing is None else SharedRows
         shape = replace(self.written, partition=number)
-        rows = codec(shape, None if attempt is None else self._keys(attempt).look)
+        rows = codec(shape, None if attempt is None else Keys(attempt, self, micro_batch()).look)
         return Partition(batches, opening.on, rows, **options)
 
-    def _keys(self, attempt: Attempt) -> Keys:
-        options = self.options
-        settings = () if options.journal is None else options.journal.settings
-        return Keys(attempt, self.shape, settings, many=options.many, batch=micro_batch())
+
+class Opening:
+    """Opens the operator of one task."""
+
+    def __init__(self, work: Work, attempt: Attempt | None, sharing: Sharing | None = None) -> None:
+        fn, options = work.fn, work.options
+        self._parts = FunctionParts.of(fn() if isinstance(fn, type) else fn)
+        self._work = work
+        self._attempt = attempt
+        self._sharing = sharing
+        self.failed: FailedRows | None = None
+        """Counts the failed rows."""
+        self.spent: Counter[str] | None = None
+        """Counts the costs of the calls, by unit."""
+        self._blocks = kind_of(self._parts.call) in ("plain", "generator")
+        self._retry = repeating(options.retry, many=options.many)
+        self.limits = limits_of_rows(options.kept)
+        self._results = Results(work)
+
+    def on(self, source: PartitionSource) -> AbstractAsyncContextManager[Any]:
+        """Return the operator on the rows of a partition; called on the loop."""
+        options = self._work.options
+        function = self.plain(PlainFunction if options.many else PlainOne, self.row_function())
+        function.failure = self.failure_handler()
+        rows = PlainSource(source)
+        config = replace(options, retry=self._retry, limits=self.limits)
+        if (sharing := self._sharing) is not None and options.cache is not None:
+            rows.record = self._shared
+            config = replace(config, cache=keyed_by_rows(options.cache))
+            return pool.open_operator(config, function, rows, store=sharing.store)
+        rows.record = self._keyed if options.mode == "key-ordered" else RowRecord
+        opens = threads.open_plain if self._blocks else pool.open_plain
+        return opens(config, function, rows)
+
+    def plain(self, kind: type[PlainFunction], of_rows: Any) -> PlainFunction:
+        batched, limited = self._work.options.batch is not None, self.limits is not None
+        function = kind(of_rows, batched=batched, limited=limited)
+        function.spent = self.spent
+        function.makes_several = isinstance(self._parts.call, StandIns)
+        if self._attempt is not None:
+            function.is_free = needs_no_permit
+        return function
+
+    def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
+        """Return the failure handler of rows, behind the journal."""
+        keep: Callable[..., Any] = as_it_is
+        if self._attempt is not None:
+            once = self._work.options.once
+            keep = Failures(self._attempt, self._retry, keeps_all=once).keep
+        if self.failed is not None:
+            keep = self.failed.behind(keep)
+        return failure_handler(self._work.options.on_error, self._parts, self._results, keep)
+
+    def row_function(self) -> RowFunction:
+        work, end, payloads = self._work, self._results.end, None
+        if self._attempt is not None:
+            payloads = Payloads(self._attempt, work, end, self._retry)
+        return RowFunction(self._parts, self._results, work.options, payloads, self._sharing)
+
+    def _keyed(self, row: InputRow) -> RowRecord:
+        return RowRecord(row, key=self._key_of(row))
+
+    def _shared(self, row: InputRow) -> RowRecord:
+        return record_of(row, self._key_of(row) if self._work.options.mode == "key-ordered" else ())
+
+    def _key_of(self, row: InputRow) -> tuple[Any, ...]:
+        return tuple(map(_as_key, row.cells(self._work.shape.key)))
+
+
+def _as_key(cell: Any) -> Any:
+    """Return a key that is equal where Spark treats cells as equal, such as all NaN."""
+    match cell:
+        case float() if isnan(cell):
+            return nan  # one shared object, which equals itself in a lookup
+        case list():
+            return [_as_key(each) for each in cell]
+        case dict():
+            return {name: _as_key(each) for name, each in cell.items()}
+    return cell
 
 
 class Counts:

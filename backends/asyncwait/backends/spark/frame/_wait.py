@@ -21,7 +21,7 @@ from asyncwait.spec import (
     Retry,
 )
 from asyncwait.spec.checks import is_whole, kind_of, takes
-from asyncwait.spec.limits import AnyLimit, SharedLimits, require_limits
+from asyncwait.spec.limits import AnyLimit, SharedLimits
 from asyncwait.toolkit import (
     FunctionParts,
     Store,
@@ -206,9 +206,9 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     from asyncwait.backends.spark.frame._columns import schema_of
     from asyncwait.backends.spark.frame._journal import journal_of
     from asyncwait.backends.spark.frame._limits import Ceilings
-    from asyncwait.backends.spark.frame._opening import Options
     from asyncwait.backends.spark.frame._plan import FramePlan, require_frame
     from asyncwait.backends.spark.frame._twice import temporary_journal
+    from asyncwait.backends.spark.frame._work import Options
 
     if not hasattr(df, "sparkSession"):
         require_frame(df)
@@ -221,8 +221,7 @@ def _plan(  # noqa: D417 - users see each operator without `mode`
     require_kinds(given, carry=Carry, fail_after=Share, progress=Progress)
     held = _held(max_held, capacity)
     ceilings = Ceilings(limits, max_in_flight, calls_per_second, adaptive, max_tasks)
-    allowed = None if limits is None else require_limits(limits)
-    options = Options(mode, capacity, timeout, retry, held, None, batch, cache, allowed)
+    options = Options(mode, capacity, timeout, retry, held, None, batch, cache, limits)
     has_handler = getattr(fn, "failure", None) is not None
     given |= {"max_held": max_held, "cache": cache, "journal": journal, "once": once or None}
     given |= {"batch": batch, "batch.split": getattr(batch, "split", None) or None}

@@ -19,10 +19,10 @@ from asyncwait.backends.spark._partition import Partition, ThreadedSource
 from asyncwait.backends.spark.frame._cache import lent
 from asyncwait.backends.spark.frame._columns import Fold
 from asyncwait.backends.spark.frame._errors import SchemaMismatch
-from asyncwait.backends.spark.frame._opening import zone_named
 from asyncwait.backends.spark.frame._plan import names_of
 from asyncwait.backends.spark.frame._task import find_flush, telling
 from asyncwait.backends.spark.frame._values import Column, fields_of
+from asyncwait.backends.spark.frame._work import zone_named
 from asyncwait.backends.spark.join._lookup import LARGEST, ChunkLookup, ChunkRows, Chunks, Shape
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import LOOKED_UP, NAMED
