@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_keys_may_stand_for_many_rows() -> None:
-    cache, policy = Cache(10, ttl=60), Policy(None, None, None, None)
+    cache, policy = Cache(10, ttl=60), Policy()
     table, store = Scripted(b=None), kept_by(cache)
     first, second = (tabled(table, cache, policy, store) for _ in range(2))
 

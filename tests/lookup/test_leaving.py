@@ -146,7 +146,7 @@ async def test_a_cancellation_ends_the_first_reading() -> None:
 
 
 async def test_a_copy_may_be_handed_on() -> None:
-    full, policy, table = Full(reload=10), Policy(None, None, None, None), Readable(a=["old"])
+    full, policy, table = Full(reload=10), Policy(), Readable(a=["old"])
     copy = kept_by(full)
 
     async def looked_up(seconds: float) -> Any:

@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.join import _lookup
 from asyncwait.backends.spark.join._lookup import Shape, keys_of
@@ -79,7 +80,7 @@ def _work(table: Any, changes: dict[str, Any]) -> Join:
 
     rows = changes.get("rows", TOWNS)
     shape = replace(Shape(("user",), rows), **of(Shape))
-    options = replace(Options(CACHE), **of(Options))
+    options = replace(Options(CACHE), policy=Policy(**of(Policy)), **of(Options))
     return replace(Join(table, shape, ID, rows), **of(Join), options=options)
 
 

@@ -39,6 +39,7 @@ class Cached(OpenTable):
     def __init__(self, table: Table, store: Store, policy: Policy) -> None:
         self._table = table
         self._policy = policy
+        self._back_offs = policy.back_offs()
         self.figures = Figures()
         self._store = store
         self._entries = self._store.entries
@@ -142,7 +143,7 @@ class Cached(OpenTable):
             )
             figures.in_flight += asked
             try:
-                await requests.run(self._policy, self._clock)
+                await requests.run(self._policy, self._back_offs, self._clock)
             finally:
                 figures.in_flight -= asked
             found |= requests.found

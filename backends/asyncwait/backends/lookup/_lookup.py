@@ -5,6 +5,8 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
+from msgspec.structs import asdict
+
 from asyncwait.backends.lookup._cached import Cached
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
 from asyncwait.backends.lookup._requests import Policy
@@ -222,7 +224,7 @@ def tabled(
     if isinstance(cache, Full):
         if not isinstance(table, WholeTable):
             raise InvalidConfig.of("table", table, "one with load_all(), for the cache is Full")
-        for name, value in policy.given.items():
+        for name, value in asdict(policy).items():
             if value is not None:
                 raise InvalidConfig.of(name, value, "None: with Full no lookup waits")
         return Whole(table, cache, kept or Copy())

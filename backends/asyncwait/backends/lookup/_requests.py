@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import anyio
+from msgspec import Struct
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup._loads import Load, Loads, Read
@@ -21,7 +22,7 @@ from asyncwait.spec.texts import shown
 from asyncwait.toolkit import BackOffs, Store, call_failed, cause_or_self, timed_out
 
 
-class Policy:
+class Policy(Struct, frozen=True):
     """Deadline, retries and batches of the requests for the keys of a row.
 
     Args:
@@ -34,23 +35,16 @@ class Policy:
         InvalidConfig: an argument is invalid, or has an option that does not apply to it.
     """
 
-    def __init__(
-        self,
-        timeout: float | None,
-        retry: Retry | None,
-        retry_missing: Retry | None,
-        batch: Batch | None,
-    ) -> None:
-        require_timeout("timeout", timeout)
-        self.given: dict[str, Any] = {
-            "timeout": timeout,
-            "retry": retry,
-            "retry_missing": retry_missing,
-            "batch": batch,
-        }
+    timeout: float | None = None
+    retry: Retry | None = None
+    retry_missing: Retry | None = None
+    batch: Batch | None = None
+
+    def __post_init__(self) -> None:
+        require_timeout("timeout", self.timeout)
         for name, kind in (("retry", Retry), ("retry_missing", Retry), ("batch", Batch)):
-            if not isinstance(self.given[name], kind | None):
-                raise InvalidConfig.of(name, self.given[name], f"a {kind.__name__} or None")
+            if not isinstance(value := getattr(self, name), kind | None):
+                raise InvalidConfig.of(name, value, f"a {kind.__name__} or None")
         results = "None: retry_missing says what becomes of keys without rows"
         for name, part, expected in (
             ("batch", "split", "False: a table answers for each key"),
@@ -58,32 +52,21 @@ class Policy:
             ("retry_missing", "on_result", results),
             ("retry_missing", "attempt_timeout", "None: `retry` has it"),
         ):
-            if value := getattr(self.given[name], part, None):
+            if value := getattr(getattr(self, name), part, None):
                 raise InvalidConfig.of(f"{name}.{part}", value, expected)
-        self.batch = batch
-        self.timeout = None if timeout is None else at_most_infinite(timeout)
-        self.attempt_timeout = None if retry is None else retry.attempt_timeout
-        self._failed = None if retry is None else BackOffs(retry)
-        self._missing: BackOffs | None = None
-        if retry_missing is not None:
-            self._missing = BackOffs(replace(retry_missing, on_result=lambda _: True))
-        self.takes_misses = retry_missing is None
+
+    @property
+    def takes_misses(self) -> bool:
         """Whether a key without a row is not requested again."""
+        return self.retry_missing is None
 
-    def after_failure(self, failure: OperatorError, attempts: int, left: float) -> float | None:
-        """Return the seconds to wait before the next attempt; None for no attempt.
+    def back_offs(self) -> tuple[BackOffs, BackOffs]:
+        """Return the back-offs after failures, and those after answers without rows."""
+        failed, missing = self.retry or _NEVER, self.retry_missing or _NEVER
+        return BackOffs(failed), BackOffs(replace(missing, on_result=lambda _: True))
 
-        Args:
-            failure: the failure of a key.
-            attempts: requests so far.
-            left: seconds until the deadline, before which the wait must end.
-        """
-        return None if self._failed is None else self._failed.after_failure(failure, attempts, left)
 
-    def after_miss(self, key: Any, attempts: int, left: float) -> float | None:
-        """Return the seconds to wait before a key without a row is read again; None for never."""
-        assert self._missing is not None
-        return self._missing.after_results(LookedUp(key), (), attempts, left)
+_NEVER = Retry(max_attempts=1)
 
 
 class KeyRequests:
@@ -121,22 +104,22 @@ class KeyRequests:
         figures.loads += len(self._begun)
         figures.shared += sum(map(times.__getitem__, missing)) - len(self._begun)
 
-    async def run(self, policy: Policy, clock: Any) -> None:
+    async def run(self, policy: Policy, back_offs: tuple[BackOffs, BackOffs], clock: Any) -> None:
         """Request until each key has its rows or its failure.
 
         Raises:
             OperatorError: a key has failed, and `at_once` is set; the error names the key.
             RuntimeError: the table is closed.
         """
-        with anyio.move_on_after(policy.timeout) as scope:
-            await self._attempts(policy, clock, scope.deadline)
+        limit = None if policy.timeout is None else at_most_infinite(policy.timeout)
+        with anyio.move_on_after(limit) as scope:
+            await self._attempts(policy, back_offs, clock, scope.deadline)
         if scope.cancelled_caught:
             if self._attempts_begun == 1:  # later ones waited less
                 self._loads.give_up(self._under_way.values())
             for place, key in self._late(policy).items():
                 if not self._give_stale(place, clock()):
-                    assert policy.timeout is not None
-                    late = f"the table gave no answer within {policy.timeout:g} s"
+                    late = f"the table gave no answer within {limit:g} s"
                     self._fail(place, timed_out(LookedUp(key), late, self._errors.get(place)))
 
     def _late(self, policy: Policy) -> dict[Any, Any]:
@@ -153,34 +136,42 @@ class KeyRequests:
                 retried[place] = key
         return unanswered | retried
 
-    async def _attempts(self, policy: Policy, clock: Any, deadline: float) -> None:
+    async def _attempts(
+        self,
+        policy: Policy,
+        back_offs: tuple[BackOffs, BackOffs],
+        clock: Any,
+        deadline: float,
+    ) -> None:
         missing, found = self._missing, self.found
+        after_failure, after_miss = back_offs[0].after_failure, back_offs[1].after_results
+        limit = None if policy.retry is None else policy.retry.attempt_timeout
         while missing:
             self._attempts_begun += 1
             attempts = self._attempts_begun
-            answers = await self._attempt(policy.attempt_timeout)
-            back_offs: list[float] = []
+            answers = await self._attempt(limit)
+            waits: list[float] = []
             left = deadline - anyio.current_time()
             for place, answer in answers.items():
                 if type(answer) is tuple and (answer or policy.takes_misses):
                     found[place] = answer
                     del missing[place]
                 elif isinstance(answer, tuple):
-                    again = policy.after_miss(missing[place], attempts, left)
+                    again = after_miss(LookedUp(missing[place]), (), attempts, left)
                     if again is None:
                         self._decide(place, answer)
                     else:
-                        back_offs.append(again)
+                        waits.append(again)
                 elif not self._give_stale(place, clock()):
                     failure = _failure(LookedUp(missing[place]), answer)
                     self._errors[place] = cause_or_self(failure)
-                    again = policy.after_failure(failure, attempts, left)
+                    again = after_failure(failure, attempts, left)
                     if again is None:
                         self._fail(place, failure.after(attempts))
                     else:
-                        back_offs.append(again)
-            if back_offs:
-                with anyio.move_on_after(max(back_offs)):
+                        waits.append(again)
+            if waits:
+                with anyio.move_on_after(max(waits)):
                     await self._loads.closed.wait()
 
     async def _attempt(self, limit: float | None) -> Read:

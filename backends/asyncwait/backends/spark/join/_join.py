@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from asyncwait.backends.lookup import Full, Table
+from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.frame._wait import require_kinds, require_on_error
 from asyncwait.backends.spark.progress import Progress
@@ -107,6 +108,7 @@ def lookup_join(
     require_on_error(on_error)
     require_kinds({"progress": progress}, progress=Progress)
     endpoint = None if progress is None else progress.endpoint
-    options = Options(cache, timeout, retry, retry_missing, batch, on_error or "fail", endpoint)
+    policy = Policy(timeout, retry, retry_missing, batch)
+    options = Options(cache, policy, on_error or "fail", endpoint)
     asked = Asked(on, columns, kind, where, error_column if on_error == "column" else None)
     return JoinPlan(df, table, asked, options).frame()

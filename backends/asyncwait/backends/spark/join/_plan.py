@@ -123,7 +123,7 @@ class JoinPlan:
     def __init__(self, df: Any, table: Any, asked: Asked, options: Options) -> None:
         require_frame(df)
         require_workers(df.sparkSession)
-        tabled(table, options.cache, options.policy())
+        tabled(table, options.cache, options.policy)
         self._df, self._asked = df, asked
         fold = folding(df.sparkSession)
         self._wanted = {"semi": True, "anti": False}.get(asked.how)

@@ -26,7 +26,7 @@ from asyncwait.backends.spark.frame._work import zone_named
 from asyncwait.backends.spark.join._lookup import LARGEST, ChunkLookup, ChunkRows, Chunks, Shape
 from asyncwait.backends.spark.progress import Endpoint, TaskFigures, TaskName, reporting
 from asyncwait.backends.spark.progress._figures import LOOKED_UP, NAMED
-from asyncwait.spec import Batch, Cache, InvalidResult, OperatorConfig, Retry
+from asyncwait.spec import Cache, InvalidResult, OperatorConfig
 from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit import PlainFunction, PlainSource, close_source
 
@@ -157,20 +157,9 @@ class Options(Struct, frozen=True):
     """
 
     cache: Cache | Full | None = None
-    timeout: float | None = None
-    retry: Retry | None = None
-    retry_missing: Retry | None = None
-    batch: Batch | None = None
+    policy: Policy = Policy()
     on_error: Any = "fail"
     endpoint: Endpoint | None = None
-
-    def policy(self) -> Policy:
-        """Return the deadline, retries and batches of requests.
-
-        Raises:
-            InvalidConfig: one of these is invalid.
-        """
-        return Policy(self.timeout, self.retry, self.retry_missing, self.batch)
 
 
 class Join(Struct, frozen=True):
@@ -227,7 +216,7 @@ class Join(Struct, frozen=True):
         table = FittedTable(self.table, named)
         if isinstance(self.table, WholeTable):
             table = FittedWholeTable(self.table, named, self.keys)
-        opened = tabled(table, self.options.cache, self.options.policy(), store)
+        opened = tabled(table, self.options.cache, self.options.policy, store)
         counts.lookup = opened.figures
         looking = ChunkLookup(opened, self.shape, self.options.on_error, fitter.fit, CHUNKS)
         counts.causes = looking.causes
