@@ -149,14 +149,34 @@ def test_what_the_journal_raises_comes_out_of_the_call(on_disk: Journal) -> None
     assert isinstance(caught.value.__cause__, JournalFull)
 
 
+def _asking(once: Any) -> Any:
+    async def asking(value: int) -> Any:
+        return await once(value)
+
+    return asking
+
+
+OTHER = Service()
+
+
 @pytest.mark.parametrize("limits", [None, [InFlight(1)]])
-@pytest.mark.parametrize("form", ["ask", "ask_plainly"])
+@pytest.mark.parametrize(
+    ("form", "around"),
+    [
+        ("ask", lambda once: once),
+        ("ask_plainly", lambda once: once),
+        ("ask", lambda once: StandIns(once, OTHER.ask)),
+        ("ask", partial),
+        ("ask", _asking),
+    ],
+    ids=["coroutine", "plain", "fallback", "partial", "inside"],
+)
 async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failures(
-    on_disk: Journal, form: str, limits: Any
+    on_disk: Journal, form: str, around: Any, limits: Any
 ) -> None:
     service = Service()
     with on_disk.attempt("run") as attempt:
-        once = kept(getattr(service, form), attempt)
+        once = around(kept(getattr(service, form), attempt))
         options: Any = {"on_error": "skip", "retry": Retry(initial=0.01), "limits": limits}
         wait = ordered_wait if form == "ask" else threads_wait
         async with wait(range(9), once, capacity=1, **options) as results:
@@ -165,26 +185,7 @@ async def test_a_journal_that_is_lost_ends_the_results_whatever_is_said_of_failu
             with pytest.raises(CallFailed) as caught:
                 await anext(results)
     assert isinstance(caught.value.__cause__, JournalLost)
-    assert service.calls == [0]
-
-
-async def test_whatever_stands_round_the_function_a_lost_journal_ends_the_results(
-    on_disk: Journal,
-) -> None:
-    other = Service()
-    attempt = on_disk.attempt("run")
-    attempt.close()
-    once = kept(Service().ask, attempt)
-
-    async def asking(value: int) -> Any:
-        return await once(value)
-
-    for fn in (StandIns(once, other.ask), partial(once), asking):
-        async with ordered_wait([1], fn, on_error="skip", retry=Retry(initial=1)) as results:
-            with pytest.raises(CallFailed) as caught:
-                await anext(results)
-        assert isinstance(caught.value.__cause__, JournalLost)
-    assert other.calls == []
+    assert (service.calls, OTHER.calls) == ([0], [])
 
 
 @pytest.mark.parametrize(

@@ -196,13 +196,15 @@ def _require_name(name: Any) -> None:
 
 
 def _require_token(name: str, token: Any) -> None:
-    if not isinstance(token, str) or not 1 <= len(token) <= _LONGEST or not _is_text(token):
+    if not _is_text(token) or not 1 <= len(token) <= _LONGEST:
         raise InvalidConfig.of(name, token, f"a text of 1 to {_LONGEST} characters")
 
 
 def _require_settings(settings: Any) -> None:
     expected = "pairs of a name and a text, each name once, none of them job or version"
-    is_pairs = isinstance(settings, tuple) and all(map(_is_pair, settings))
+    is_pairs = isinstance(settings, tuple) and all(
+        isinstance(pair, tuple) and [*map(_is_text, pair)] == [True, True] for pair in settings
+    )
     names = {"job", "version", *(pair[0] for pair in settings)} if is_pairs else ()
     if not is_pairs or len(names) < len(settings) + 2:
         raise InvalidConfig.of("settings", settings, expected)
@@ -211,15 +213,5 @@ def _require_settings(settings: Any) -> None:
         raise InvalidConfig(f"settings must be at most {_SETTINGS_MOST:,} bytes, got {size:,}")
 
 
-def _is_pair(pair: Any) -> bool:
-    if not isinstance(pair, tuple) or len(pair) != 2:  # noqa: PLR2004 - a pair
-        return False
-    return all(isinstance(text, str) and _is_text(text) for text in pair)
-
-
-def _is_text(token: str) -> bool:
-    try:
-        token.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _is_text(token: Any) -> bool:
+    return isinstance(token, str) and re.search("[\ud800-\udfff]", token) is None
