@@ -7,8 +7,7 @@ from between_backends import (
     IN_PROCESS,
     handed_over,
     leg_player,
-    one_by_one,
-    play_rounds,
+    play_between,
     scenarios_with_snapshots,
     violations,
 )
@@ -37,8 +36,8 @@ def test_enough_generated_scenarios_carry_a_snapshot(crashing: list[Scenario]) -
 def test_a_snapshot_of_one_backend_restores_in_the_other(
     crashing: list[Scenario], first: str, other: str
 ) -> None:
-    rounds = (one_by_one(leg_player(name)) for name in (first, other))
-    traces = play_rounds(*rounds, crashing)
+    players = [leg_player(name) for name in (first, other)]
+    traces = [play_between(*players, scenario) for scenario in crashing]
 
     found = [violations(*pair) for pair in zip(crashing, traces, strict=True)]
     assert found == [[] for _ in crashing]

@@ -28,8 +28,7 @@ from between_backends import (
     handed_over,
     hands_over,
     leg_player,
-    one_by_one,
-    play_rounds,
+    play_between,
     played_by,
     remembered,
     violations,
@@ -72,7 +71,7 @@ def crashing(player: Player) -> list[Scenario]:
 
 
 def play_all(player: Player, first: str, other: str, scenarios: list[Scenario]) -> list[Trace]:
-    return play_rounds(one_by_one(player(first)), one_by_one(player(other)), scenarios)
+    return [play_between(player(first), player(other), each) for each in scenarios]
 
 
 def test_flink_by_itself_keeps_every_rule(player: Player, crashing: list[Scenario]) -> None:

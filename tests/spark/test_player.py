@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from between_backends import play_between
 from judged import broken_rules, judge
 
 from asyncwait.backends.pool import open_operator
@@ -23,24 +24,23 @@ from asyncwait.backends.spark.conformance._player import (
 from asyncwait.backends.threads import LoopThread, OperatorHost
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.spec import Element
-from asyncwait.spec.scenario import Leg, LegStart, Scenario, SinkTook, Trace, next_leg
+from asyncwait.spec.scenario import Leg, LegStart, Scenario, SinkTook, Trace
 
 ROWS = ElementRows()
 
 
+def play_one(plan: LegStart) -> Leg:
+    player = PartitionPlayer(plan, ElementPath())
+    batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
+    out = [element for batch in batches for element in ROWS.decode(batch)]
+    leg = player.leg
+    assert leg is not None
+    assert out == [event.element for event in leg.events if isinstance(event, SinkTook)]
+    return leg
+
+
 def play(scenario: Scenario) -> Trace:
-    legs: list[Leg] = []
-    plan: LegStart | None = LegStart.first(scenario)
-    while plan is not None:
-        player = PartitionPlayer(plan, ElementPath())
-        batches = player.play(iter([ROWS.encode([timed.element for timed in plan.inputs])]))
-        out = [element for batch in batches for element in ROWS.decode(batch)]
-        leg = player.leg
-        assert leg is not None
-        assert out == [event.element for event in leg.events if isinstance(event, SinkTook)]
-        legs.append(leg)
-        plan = next_leg(plan, leg)
-    return Trace(tuple(legs))
+    return play_between(play_one, play_one, scenario)
 
 
 ABC = scenario_of("capacity 2; 0: a b c; a: 40 gives a1 a2; c: 80 gives")

@@ -1,6 +1,6 @@
 """Scenarios whose legs are played on different backends: a snapshot of one restores in another."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TypeAlias
 
@@ -25,9 +25,6 @@ from asyncwait.spec.scenario import (
 PlayLeg: TypeAlias = Callable[[LegStart], Leg]
 """Plays one leg on some backend."""
 
-Round: TypeAlias = Callable[[Sequence[LegStart]], list[Leg]]
-"""Plays legs of many scenarios on one backend."""
-
 IN_PROCESS = ("reference-asyncio", "reference-trio", "pool-asyncio", "pool-trio")
 
 
@@ -41,8 +38,13 @@ def played_by(backend: StreamBackend) -> PlayLeg:
     return lambda plan: play_leg(backend.open_operator, plan, backend.loop)
 
 
-def one_by_one(play: PlayLeg) -> Round:
-    return lambda plans: [play(plan) for plan in plans]
+def play_between(first: PlayLeg, others: PlayLeg, scenario: Scenario) -> Trace:
+    plan: LegStart | None = LegStart.first(scenario)
+    legs: list[Leg] = []
+    while plan is not None:
+        legs.append((others if legs else first)(plan))
+        plan = next_leg(plan, legs[-1])
+    return Trace(tuple(legs))
 
 
 def remembered(play: PlayLeg) -> PlayLeg:
@@ -55,20 +57,6 @@ def remembered(play: PlayLeg) -> PlayLeg:
         return legs[key]
 
     return play_once
-
-
-def play_rounds(first: Round, others: Round, scenarios: Sequence[Scenario]) -> list[Trace]:
-    legs: list[list[Leg]] = [[] for _ in scenarios]
-    plans = {number: LegStart.first(scenario) for number, scenario in enumerate(scenarios)}
-    round_ = first
-    while plans:
-        played = dict(zip(plans, round_(list(plans.values())), strict=True))
-        for number, leg in played.items():
-            legs[number].append(leg)
-        following = {number: next_leg(plans[number], leg) for number, leg in played.items()}
-        plans = {number: plan for number, plan in following.items() if plan is not None}
-        round_ = others
-    return [Trace(tuple(each)) for each in legs]
 
 
 def scenarios_with_snapshots(scenarios: Iterable[Scenario], count: int) -> list[Scenario]:
