@@ -22,7 +22,6 @@ class Ended(BaseException):
 
 
 def always() -> bool:
-    """Return True: the condition of a thread that does not wait."""
     return True
 
 
@@ -39,31 +38,18 @@ class Actor:
         self._work, self._context, self._ended = work, context, ended
         self.turn = threading.Semaphore(0)
         self.goes_on: Callable[[], bool] = always
+        """Whether the condition holds for which the thread waits."""
         self.poll: tuple[float, float] | None = None
         self.began = 0
+        """The turn in which its wait began."""
         self.alarm: Alarm | None = None
         self.is_over = False
-        self._thread = threading.Thread(target=self._live, name="asyncwait-pyflink", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="asyncwait-flink", daemon=True)
 
     @property
     def has_begun(self) -> bool:
         """Whether the thread has had a turn."""
         return self._thread.ident is not None
-
-    def wait_until(
-        self, until: Callable[[], bool], poll: tuple[float, float] | None, turn: int
-    ) -> None:
-        """Store the condition for which the thread waits; called in the thread."""
-        self.goes_on, self.poll, self.began = until, poll, turn
-
-    def ring(self, look: Callable[[], object]) -> Callable[[], object]:
-        """Return a function that lets the thread look again."""
-
-        def ring() -> None:
-            self.goes_on = always
-            look()
-
-        return ring
 
     def end_wait(self) -> None:
         """End the thread's wait, or start the thread; called on the loop."""
@@ -224,10 +210,13 @@ class Stage:
             if actor.poll is None or actor.alarm is not None or actor.began == self._turns:
                 continue
             since, seconds = actor.poll
-            actor.alarm = Alarm(
-                since + ((now - since) // seconds + 1) * seconds, actor.ring(self._look)
-            )
+            when = since + ((now - since) // seconds + 1) * seconds
+            actor.alarm = Alarm(when, partial(self._wake, actor))
             actor.alarm.set(self._timers)
+
+    def _wake(self, actor: Actor) -> None:
+        actor.goes_on = always
+        self._look()
 
     # In a thread
 
@@ -243,7 +232,8 @@ class Stage:
             return True
         actor = self._current
         assert actor is not None
-        actor.wait_until(until, None if poll is None else (self.now(), poll), self._turns)
+        actor.poll = None if poll is None else (self.now(), poll)
+        actor.goes_on, actor.began = until, self._turns
         self._give_turn(actor)
         return until()
 
