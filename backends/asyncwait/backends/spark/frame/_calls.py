@@ -284,7 +284,7 @@ def as_it_is(_: InputRow, given: Any) -> Any:
 
 
 def failure_handler(
-    on_error: Any, parts: FunctionParts, results: Results, keep: Callable[[InputRow, Any], object]
+    on_error: Any, parts: FunctionParts, results: Results, steps: Sequence[Callable[..., None]]
 ) -> Callable[[InputRow, OperatorError], Any]:
     """Return the failure handler of rows; see `asyncwait.spec.FailureHandler`.
 
@@ -293,7 +293,7 @@ def failure_handler(
             the function's own handler.
         parts: of the user's function.
         results: makes output rows of the handler's results.
-        keep: receives each failure first.
+        steps: receive each failure first.
 
     A journal that can't be written fails the task: dropping such rows would call for them again
     and again. The journal notes a result that is too long for it.
@@ -301,7 +301,8 @@ def failure_handler(
     asked = parts.failure if on_error is None else on_error
 
     def handle(row: InputRow, error: OperatorError) -> Any:
-        keep(row, error)
+        for step in steps:
+            step(row, error)
         cause = error.__cause__
         is_lost = isinstance(cause, JournalError) and not isinstance(cause, EntryTooLarge)
         if asked is None or asked == "fail" or is_lost:

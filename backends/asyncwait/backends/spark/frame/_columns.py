@@ -7,7 +7,6 @@ from hashlib import blake2b
 from typing import Any, TypeAlias
 
 import pyarrow as pa
-from msgspec import Struct
 from msgspec import inspect as kinds
 from pyspark.sql import types as sql
 
@@ -215,47 +214,35 @@ _LONGEST = 20_000
 """Characters of a setting that are stored; a longer setting ends with a digest of all of it."""
 
 
-class Call(Struct, frozen=True):
-    """The argument of the function, and the columns of its results.
+def settings_of(
+    given: Sequence[sql.StructField], results: sql.StructType, form: str, *, many: bool, zone: str
+) -> tuple[tuple[str, str], ...]:
+    """Return all settings that change a call or its result.
+
+    Whether a column of the input may be null does not count, because the function does not see
+    it. The time zone counts where instants are read: in the argument, and in results without a
+    zone.
 
     Args:
         given: the columns of the argument.
-        is_value: the argument is the value of the one column, not a Row.
         results: the columns of the results.
+        form: of the argument: "value" of the one column, or "Row".
         many: the function returns a collection of results.
         zone: name of the time zone of the session.
     """
-
-    given: Sequence[sql.StructField]
-    is_value: bool
-    results: sql.StructType
-    many: bool
-    zone: str
-
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """Return all settings that change the call or its result.
-
-        Whether a column of the input may be null does not count, because the function does not see
-        it. The time zone counts where instants are read: in the argument, and in results without a
-        zone.
-        """
-        given = columns_text(self.given, nulls=False)
-        named = {
-            "columns": f"{given} as a {'value' if self.is_value else 'Row'}",
-            "schema": columns_text(self.results.fields, nulls=True),
-            "many": str(self.many),
-        }
-        fields = (*self.given, *self.results.fields)
-        kinds = (kind for field in fields for kind in all_types(field.dataType))
-        if any(isinstance(kind, sql.TimestampType) for kind in kinds):
-            named["zone"] = self.zone
-        return tuple((name, _bounded(text)) for name, text in named.items())
-
-
-def _bounded(text: str) -> str:
-    if len(text) <= _LONGEST:
-        return text
-    return f"{text[:_LONGEST]}... {blake2b(text.encode(), digest_size=16).hexdigest()}"
+    named = {
+        "columns": f"{columns_text(given, nulls=False)} as a {form}",
+        "schema": columns_text(results.fields, nulls=True),
+        "many": str(many),
+    }
+    kinds = (kind for field in (*given, *results.fields) for kind in all_types(field.dataType))
+    if any(isinstance(kind, sql.TimestampType) for kind in kinds):
+        named["zone"] = zone
+    for name, text in named.items():
+        if len(text) > _LONGEST:
+            digest = blake2b(text.encode(), digest_size=16).hexdigest()
+            named[name] = f"{text[:_LONGEST]}... {digest}"
+    return tuple(named.items())
 
 
 def columns_text(fields: Iterable[Any], *, nulls: bool) -> str:

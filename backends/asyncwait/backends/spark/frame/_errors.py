@@ -112,18 +112,10 @@ class FailedRows:
         """The number of failed rows by cause; for any thread."""
         return dict(self._causes)
 
-    def behind(self, keep: Callable[[Any, OperatorError], Any]) -> Callable[..., None]:
-        """Return a function that receives each failure after `keep`.
-
-        It raises `TooManyFailed` for a failure too many.
-        """
-
-        def seen(row: Any, error: OperatorError) -> None:
-            keep(row, error)
-            self._causes[cause_behind(error)] += 1
-            self.judge(1)  # this row is not decided yet
-
-        return seen
+    def count(self, _row: Any, error: OperatorError) -> None:
+        """Count a failure; raise `TooManyFailed` for a failure too many."""
+        self._causes[cause_behind(error)] += 1
+        self.judge(1)  # this row is not decided yet
 
     def judge(self, more: int = 0) -> None:
         """Check that not too many rows have failed.

@@ -25,7 +25,6 @@ from pyspark.sql.functions import col, lit
 from asyncwait.backends.spark._session import master_of, require_workers
 from asyncwait.backends.spark.frame._columns import (
     ERROR,
-    Call,
     Fold,
     all_types,
     arrow_schema,
@@ -33,6 +32,7 @@ from asyncwait.backends.spark.frame._columns import (
     require_different,
     require_keys,
     require_values,
+    settings_of,
 )
 from asyncwait.backends.spark.frame._rows import Shape
 from asyncwait.backends.spark.frame._task import Enrichment
@@ -89,16 +89,18 @@ class FramePlan:
         self.output = self._columns_out(options.error_column)
         """The output columns."""
         zone = df.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-        call = Call(self._fields(given, spelled), one, results, options.many, zone)
-        require_values(call.given)
+        fields = self._fields(given, spelled)
+        require_values(fields)
+        form = "value" if one else "Row"
+        known = settings_of(fields, results, form, many=options.many, zone=zone)
         if (journal := options.journal) is not None:
-            settings = (*journal.settings, *call.settings())
+            settings = (*journal.settings, *known)
             options = replace(options, journal=replace(journal, settings=settings))
         names_fn, identity = f"fn {shown(fn)}, or one of its handlers,", b""
         if (cache := options.cache) is not None:
             if cache.key is None:
-                require_keys(call.given)
-            depends = (fn, call.settings(), zone, replace(options, endpoint=None))
+                require_keys(fields)
+            depends = (fn, known, zone, replace(options, endpoint=None))
             identity = identity_of(depends, names_fn)
         odd = odd_names(self._travels())
         self.work = Enrichment(fn, self._shape, zone, options, odd, identity)

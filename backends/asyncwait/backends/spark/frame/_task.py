@@ -26,7 +26,6 @@ from asyncwait.backends.spark.frame._cache import (
 from asyncwait.backends.spark.frame._calls import (
     Results,
     RowFunction,
-    as_it_is,
     failure_handler,
     repeating,
 )
@@ -169,13 +168,12 @@ class Opening:
 
     def failure_handler(self) -> Callable[[InputRow, OperatorError], Any]:
         """Return the failure handler of rows, behind the journal."""
-        keep: Callable[..., Any] = as_it_is
+        options, steps = self._work.options, list[Callable[..., None]]()
         if self._attempt is not None:
-            once = self._work.options.once
-            keep = Failures(self._attempt, self._retry, keeps_all=once).keep
+            steps.append(Failures(self._attempt, self._retry, keeps_all=options.once).keep)
         if self.failed is not None:
-            keep = self.failed.behind(keep)
-        return failure_handler(self._work.options.on_error, self._parts, self._results, keep)
+            steps.append(self.failed.count)
+        return failure_handler(options.on_error, self._parts, self._results, steps)
 
     def row_function(self) -> RowFunction:
         work, end, payloads = self._work, self._results.end, None
