@@ -6,6 +6,7 @@ from typing import Any
 
 import anyio
 import pytest
+from counting import run
 
 from asyncwait.backends import pool
 from asyncwait.backends.services import (
@@ -42,14 +43,6 @@ class Service:
 
     async def close(self) -> None:
         self.closed = True
-
-
-def run(fn: Any, count: int, loop: Any = "asyncio", **options: Any) -> tuple[list[int], float]:
-    async def main(_: SpinWatch) -> tuple[list[int], float]:
-        async with pool.ordered_wait(range(count), fn, **options) as results:
-            return [value async for value in results], anyio.current_time()
-
-    return run_virtual(main, loop)
 
 
 @pytest.mark.parametrize("when", ["the second wins", "its deadline passes", "it is left"])
@@ -89,7 +82,7 @@ def test_a_cancellation_that_a_call_makes_up_is_its_error() -> None:
         await anyio.sleep(0.5)
         return value
 
-    results, _ = run(StandIns(fn, hedge=Hedge(after=0.25, at_most=1)), 1)
+    results = run(StandIns(fn, hedge=Hedge(after=0.25, at_most=1)), range(1))
     assert results == [0]
 
 
@@ -98,7 +91,7 @@ def test_a_hedge_whose_turn_comes_too_late_is_not_made(loop: str) -> None:
     service = Service({0, 1, 2})
     fn = StandIns(service, hedge=Hedge(after=0.5, at_most=1))
     limits = [InFlight(1), Budget(3)]
-    assert run(fn, 3, loop, limits=limits)[0] == [0, 1, 2]
+    assert run(fn, range(3), loop, limits=limits) == [0, 1, 2]
     assert service.begun == [0, 1, 2]
     assert fn.figures() == HedgeFigures(calls=3)
 
@@ -112,7 +105,7 @@ def test_a_call_that_no_budget_pays_for_is_no_call_in_the_figures() -> None:
 
     fn = StandIns(fails, mirror)
     with pytest.raises(BudgetSpent):
-        run(fn, 20, limits=[Budget(13)])
+        run(fn, range(20), limits=[Budget(13)])
     figures = fn.figures()
     assert figures.calls == len(first.begun) + len(mirror.begun) == 13
     assert figures.fell_back == len(mirror.begun)
@@ -121,7 +114,7 @@ def test_a_call_that_no_budget_pays_for_is_no_call_in_the_figures() -> None:
 def test_a_function_with_stand_ins_travels() -> None:
     pickled = pickle.dumps(StandIns(Service(set()), hedge=Hedge(after=0.5)))
     fn = pickle.loads(pickled)  # noqa: S301 - it is our own
-    assert run(fn, 3)[0] == [0, 1, 2]
+    assert run(fn, range(3)) == [0, 1, 2]
 
 
 def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
@@ -130,9 +123,9 @@ def test_stand_ins_inside_another_function_are_refused_with_limits() -> None:
     async def fn(value: int) -> Any:
         return await inner(value)
 
-    assert run(fn, 3)[0] == [0, 1, 2]
+    assert run(fn, range(3)) == [0, 1, 2]
     with pytest.raises(CallFailed, match="give the operator the StandIns itself"):
-        run(fn, 3, limits=[InFlight(1)])
+        run(fn, range(3), limits=[InFlight(1)])
 
 
 def test_what_the_first_function_has_already_takes_no_turn() -> None:
@@ -153,11 +146,11 @@ def test_what_the_first_function_has_already_takes_no_turn() -> None:
             return value
 
     fn = StandIns(Journaled("a", range(2, 10)), Journaled("b", range(9, 10)))
-    assert run(fn, 10, limits=[Budget(3)])[0] == list(range(10))
+    assert run(fn, range(10), limits=[Budget(3)]) == list(range(10))
     assert asked == ["a0", "a1", "b8"]
     fn = StandIns(Journaled("a", range(2, 10)), Journaled("b", range(9, 10)))
     with pytest.raises(BudgetSpent):
-        run(fn, 10, limits=[Budget(2)])
+        run(fn, range(10), limits=[Budget(2)])
 
 
 @LOOPS
@@ -174,7 +167,7 @@ def test_no_call_is_hedged_while_it_waits_for_its_turn(copy: Any, loop: str) -> 
 
     several = StandIns(fn, hedge=Hedge(after=0.5, at_most=1.0))
     options: Any = {"limits": [Limit(calls=2, per=10)], "retry": Retry(initial=0.01), "copy": copy}
-    assert run(several, 4, loop, **options)[0] == [0, 1, 2, 3]
+    assert run(several, range(4), loop, **options) == [0, 1, 2, 3]
     assert several.figures() == HedgeFigures(calls=4 if copy else 8)
 
 
@@ -195,7 +188,7 @@ def test_what_a_journal_answers_is_no_call_and_takes_no_time(
 
     fn = StandIns(Journaled(), hedge=Hedge(after, at_most=0.05))
 
-    assert run(fn, 240, loop, limits=limits)[0] == list(range(240))
+    assert run(fn, range(240), loop, limits=limits) == list(range(240))
     hedges = 2 if after == 0.05 else 0
     assert len(service.begun) == 40 + hedges
     assert fn.figures() == HedgeFigures(calls=40, hedges=hedges)
