@@ -15,7 +15,7 @@ from asyncwait.conformance.areas import CHECKS
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.mailbox import judge_mailbox, mailbox_plans, play_program
 from asyncwait.conformance.running import adapted, load_backend
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import rules_for
 
 BACKENDS = {
     "pool": ("pool-asyncio", "pool-trio", "pool-plain-asyncio", "pool-plain-trio"),
@@ -39,11 +39,7 @@ def main(name: str) -> None:
 def _operator(name: str) -> Iterator[bool]:
     for backend in map(load_backend, BACKENDS[name]):
         can, known = backend.capabilities, set(backend.expected_failures)
-        held = {
-            rule: CHECKS[rule]
-            for rule, text in rules().items()
-            if all(some & can for some in text.needs)
-        }
+        held = {rule: CHECKS[rule] for rule in rules_for(can)}
         for case in quick_cases():
             faulthandler.dump_traceback_later(LONGEST_SCENARIO, exit=True)
             scenario = adapted(case.scenario, can)

@@ -14,7 +14,7 @@ from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
 from asyncwait.conformance.judging import judge
 from asyncwait.conformance.running import adapted, load_backend
-from asyncwait.spec.rules import rules
+from asyncwait.spec.rules import rules_for
 
 SCENARIOS = 100
 
@@ -35,11 +35,7 @@ class Silent(Hired):
 
 def broken(pool: type[Hired], seed: int) -> set[str]:
     can = load_backend("threads").capabilities
-    checks = {
-        name: CHECKS[name]
-        for name, rule in rules().items()
-        if all(some & can for some in rule.needs)
-    }
+    checks = {name: CHECKS[name] for name in rules_for(can)}
     opens = partial(open_served, pool=pool)
     scenarios = [adapted(each, can) for each in generate(SCENARIOS, seed)]
     runs = [(each, play(opens, each, loop_factory=PatientLoop)) for each in scenarios]

@@ -30,7 +30,7 @@ from asyncwait.spec.texts import one_line, shown
 from asyncwait.toolkit._function import Results
 from asyncwait.toolkit._kinds import WrongFunction, awaited, settled
 from asyncwait.toolkit._loop import CallScope, isolated, read_whole, reraise_fatal, running_trio
-from asyncwait.toolkit._transient import causes, status_of
+from asyncwait.toolkit._transient import cause_or_self, causes, status_of
 
 LOG = logging.getLogger("asyncwait")
 """Logger of back-offs (INFO), and of timeouts and failures that a handler may hide (WARNING)."""
@@ -307,17 +307,17 @@ class BackOffs:
         seconds = self._after_failure(failure, attempts)
         if seconds is None or not _ends_within(seconds, left):
             return None
-        error = failure if failure.__cause__ is None else failure.__cause__
-        return self._begin(failure.record, attempts, error, seconds)
+        return self._begin(failure.record, attempts, cause_or_self(failure), seconds)
 
     def _after_failure(self, failure: OperatorError, attempts: int) -> float | None:
         if attempts >= self._retry.max_attempts or isinstance(failure, InvalidResult):
             return None
-        error = failure if failure.__cause__ is None else failure.__cause__
+        error = cause_or_self(failure)
         if isinstance(error, CostMistold) or _is_final(error):
             return None  # The next call would end the same way.
         if not isinstance(error, RetryAfter):
-            answer = self._answer(error, failure.record, attempts)
+            predicate = isolated(self._retry.wants, self.context)
+            answer = _asked("on_error", predicate, error, failure.record, attempts)
             if not isinstance(answer, RetryAfter):
                 return self._wait(attempts) if answer else None
             error = answer
@@ -354,12 +354,6 @@ class BackOffs:
         if fails:
             raise CallFailed(record, str(error)) from error
         return None
-
-    def _answer(
-        self, error: BaseException, record: Record | None, attempts: int
-    ) -> bool | RetryAfter:
-        predicate = isolated(self._retry.wants, self.context)
-        return _asked("on_error", predicate, error, record, attempts)
 
     def _begin(
         self, record: Record | None, attempts: int, error: BaseException, seconds: float
