@@ -115,10 +115,6 @@ def test_no_line_of_a_report_in_a_file_is_forged(reports: report.Report, tmp_pat
     assert report.merged([reports], reports.header).runs
 
 
-def number(text: str) -> int:
-    return int(text.partition(f"{CANARY}-")[2].partition(":")[0])
-
-
 class Odd(Exception):
     __hash__ = None  # type: ignore[assignment]
 
@@ -144,7 +140,7 @@ def errors_of(texts: Texts) -> Iterator[str]:
 
 def test_the_text_of_an_error_is_one_line_whatever_was_raised_and_returned() -> None:
     texts = forging()
-    while number(next(texts)) < TEXTS:
+    while int(next(texts).partition(f"{CANARY}-")[2].partition(":")[0]) < TEXTS:
         for said in errors_of(texts):
             assert_is_ours(f"asyncwait: {said}")
             assert "\n" not in said

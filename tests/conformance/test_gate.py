@@ -152,10 +152,6 @@ def verify(folder: Folder, *arguments: str) -> Done:
     return folder.here("verify", "--count", "1", "--no-shrink", *arguments)
 
 
-def last(done: Done) -> str:
-    return done.out.splitlines()[-1]
-
-
 @few
 def test_an_expected_failure_that_is_not_strict_may_not_show(gate: Folder) -> None:
     loose = ENTRY.replace("ORD-1", "END-12") + "strict = false\n"
@@ -199,7 +195,7 @@ def test_a_gate_needs_no_arguments_and_its_expected_failures_write_themselves(ga
         second = Folder(gate.path / "below", gate.path).here("verify", "--no-shrink", "--seed", "0")
 
     assert second.code == 0, second.out + second.err
-    assert f" {len(written)} expected-fail in " in last(second)
+    assert f" {len(written)} expected-fail in " in second.out.splitlines()[-1]
 
 
 OUT_OF_ORDER = """

@@ -1,7 +1,6 @@
 """Readers of input from outside accept a mutated input, or refuse it in a line."""
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TypeAlias
@@ -50,11 +49,6 @@ def assert_short(lines: Iterable[str]) -> None:
     assert len(longest) <= LONGEST, f"{len(longest)} characters: {longest[:300]}"
 
 
-def assert_one_line(text: str) -> None:
-    assert "\n" not in text
-    assert 0 < len(text) <= LONGEST, f"{len(text)} characters: {text[:300]}"
-
-
 def judged(scenario: Scenario, trace: Trace) -> Trace:
     """Judge a trace as the command does: whatever the trace says, no check may break."""
     run = checked(scenario, trace)
@@ -69,18 +63,10 @@ def judged(scenario: Scenario, trace: Trace) -> Trace:
     return run
 
 
-def reading(scenario: Scenario, read: Callable[[bytes], Trace], data: bytes) -> Trace:
-    return judged(scenario, read(data))
-
-
 def from_program(data: bytes) -> Trace:
     program = Program("exec:test", ("test",))
     assert_short([program.astray(data, 7, 2)])
     return program.reply(data)
-
-
-def first_line(data: bytes) -> object:
-    return protocol_from_json(data), declaration_from_json(data)
 
 
 def expected_failures(data: bytes) -> object:
@@ -121,7 +107,10 @@ KINDS: dict[str, tuple[Callable[[], list[bytes]], Read]] = {
         lambda: [msgspec.json.encode(Request(each, 7)) for each in PLAYED],
         request_from_json,
     ),
-    "first lines": (lambda: DECLARATIONS, first_line),
+    "first lines": (
+        lambda: DECLARATIONS,
+        lambda data: (protocol_from_json(data), declaration_from_json(data)),
+    ),
     "expected failures": (lambda: [KNOWN], expected_failures),
     "vectors": (
         lambda: [vectors_to_json(file) for file in shipped_vectors().values()][:3],
@@ -147,7 +136,9 @@ def refused_of(read: Read, sound: list[bytes], count: int) -> int:
             read(mutated(chance, chance.choice(sound)))
         except AsyncWaitError as error:
             refused += 1
-            assert_one_line(str(error))
+            said = str(error)
+            assert "\n" not in said
+            assert 0 < len(said) <= LONGEST, f"{len(said)} characters: {said[:300]}"
         except Exception as error:
             error.add_note(f"input {number}")
             raise
@@ -170,8 +161,7 @@ def test_a_mutated_trace_is_judged_or_refused_in_a_line(kind: str) -> None:
     refused = 0
     for scenario in PLAYED[::4]:
         sound = before + msgspec.json.encode(play(open_operator, scenario)) + after
-        reads = partial(reading, scenario, read)
-        refused += refused_of(reads, [sound], 60)
+        refused += refused_of(lambda data, s=scenario: judged(s, read(data)), [sound], 60)
 
     count = 60 * len(PLAYED[::4])
     assert count // 2 < refused < count

@@ -108,25 +108,19 @@ def test_a_breakpoint_stops_it_with_what_happened_in_front_of_it(outside: Folder
     assert after.endswith("no rule is broken\n")
 
 
-def left_by(folder: Folder, backend: str, typed: str) -> str:
-    """Play, and leave the debugger by what is typed; return what is printed."""
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("backend", ["backend", "on_trio"])
+@pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
+def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:
+    folder = gate(outside, "breakpoint()")
     files = {path for path in folder.path.iterdir() if path.name != "__pycache__"}
 
     done = folder.asyncwait("play", "--here", f"gate:{backend}", ONE, stdin=typed)
 
     assert (done.code, done.err) == (130, "stopped by the debugger: no verdict\n")
     assert "broken" not in done.out
+    assert done.out.count("(Pdb) ") == 1 + typed.startswith("n")
     assert {path for path in folder.path.iterdir() if path.name != "__pycache__"} == files
-    return done.out
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("backend", ["backend", "on_trio"])
-@pytest.mark.parametrize("typed", ["q\n", "exit\n", "n\nquit\n", ""], ids=repr)
-def test_leaving_the_debugger_ends_the_run(outside: Folder, typed: str, backend: str) -> None:
-    out = left_by(gate(outside, "breakpoint()"), backend, typed)
-
-    assert out.count("(Pdb) ") == 1 + typed.startswith("n")
 
 
 @pytest.mark.parametrize("backend", ["backend", "on_trio"])

@@ -15,7 +15,6 @@ from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import Case, Failure, RuleResult, Tally, Verdict
 from asyncwait.conformance.verifying import (
     Played,
-    Settled,
     Terms,
     Update,
     entries_of,
@@ -50,11 +49,8 @@ def played(
     failure = Failure(case, TRACE, Violation(WRONG, 0))
     failing = tuple(RuleResult(rules()[rule], "fail", 1, 1, (failure,)) for rule in broken)
     others = tuple(RuleResult(rules()[rule], "untested", note="never") for rule in untested)
-    return Played(verdict_of(failing + others, settled, backend), tally, settled, {})
-
-
-def verdict_of(failing: tuple[RuleResult, ...], settled: Settled, backend: str) -> Verdict:
-    return Verdict(backend, settled_results(failing, settled), 1, 1)
+    verdict = Verdict(backend, settled_results(failing + others, settled), 1, 1)
+    return Played(verdict, tally, settled, {})
 
 
 def told(found: Update) -> list[str]:

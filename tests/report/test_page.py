@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Generator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 import reports
@@ -24,6 +26,24 @@ class Seen:
         page.on("pageerror", lambda error: self.said.append(f"raised: {error}"))
         page.on("dialog", lambda dialog: self.said.append(f"dialog: {dialog.message}"))
         page.on("request", lambda request: self.asked.append(request.url))
+
+
+class Open(Protocol):
+    def __call__(self, name: str = "real", **options: Any) -> Page: ...
+
+
+@pytest.fixture
+def opened(browser: Browser, files: dict[str, Path]) -> Generator[Open]:
+    with ExitStack() as contexts:
+
+        def opening(name: str = "real", **options: Any) -> Page:
+            context = browser.new_context(**options)
+            contexts.callback(context.close)
+            page = context.new_page()
+            page.goto(files[name].as_uri())
+            return page
+
+        yield opening
 
 
 @pytest.fixture
@@ -56,16 +76,11 @@ def test_a_page_is_of_bounded_size(name: str, files: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["wide", "hostile", "real"])
-def test_axe_finds_nothing_with_all_evidence_open(
-    name: str, scheme: str, files: dict[str, Path], browser: Browser
-) -> None:
-    context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
-    page.goto(files[name].as_uri())
+def test_axe_finds_nothing_with_all_evidence_open(name: str, scheme: str, opened: Open) -> None:
+    page = opened(name, color_scheme=scheme)
     page.evaluate(OPEN_ALL)
 
     results = Axe().run(page)
-    context.close()
 
     assert results.violations_count == 0, results.generate_report()
 
@@ -146,10 +161,8 @@ def _whole(page: Page) -> list[str]:
     return [page.locator(f"#r-{rule}").text_content() or "" for rule in ids]
 
 
-def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Browser) -> None:
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    page.goto(files["real"].as_uri())
+def test_scenario_and_trace_are_copied_whole(opened: Open) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
     page.locator(".piece a").first.click()
     played = page.locator("details.played").first
     (planned,) = {each.planned for each in reports.real().runs[1].played[:1]}
@@ -159,7 +172,6 @@ def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Br
         button.click()
         expect(button).to_have_text("copied")
         copied.append(page.evaluate("navigator.clipboard.readText()"))
-    context.close()
 
     assert scenarios_from_json(copied[0].encode()) == (planned,)
     assert trace_from_json(copied[1].encode()) == reports.real().runs[1].played[0].trace
@@ -168,12 +180,9 @@ def test_scenario_and_trace_are_copied_whole(files: dict[str, Path], browser: Br
 @pytest.mark.parametrize("scripts", [True, False])
 def test_what_is_printed_has_all_evidence_in_it(
     scripts: bool,  # noqa: FBT001 - a parameter
-    files: dict[str, Path],
-    browser: Browser,
+    opened: Open,
 ) -> None:
-    context = browser.new_context(java_script_enabled=scripts)
-    page = context.new_page()
-    page.goto(files["real"].as_uri())
+    page = opened(java_script_enabled=scripts)
     closed = page.locator("details.rule:not([open]) .found").first
     played = page.locator("details.played pre").first
     assert not closed.is_visible()
@@ -186,7 +195,6 @@ def test_what_is_printed_has_all_evidence_in_it(
     assert page.locator(".piece details pre").first.is_visible()
     assert not page.locator("#filters").is_visible()
     assert page.pdf().startswith(b"%PDF")
-    context.close()
 
 
 def test_whatever_a_backend_writes_is_text(files: dict[str, Path], page: Page) -> None:
@@ -203,10 +211,8 @@ def test_whatever_a_backend_writes_is_text(files: dict[str, Path], page: Page) -
     assert {c for c in shown if not c.isprintable()} <= {"\n", "\t"}
 
 
-def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: Browser) -> None:
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(files["real"].as_uri())
+def test_on_a_phone_every_verdict_is_in_sight(opened: Open) -> None:
+    page = opened(viewport={"width": 390, "height": 844})
     cells = page.locator("#matrix td:visible").evaluate_all(
         "all => all.map((each) => each.getBoundingClientRect().right)"
     )
@@ -215,4 +221,3 @@ def test_on_a_phone_every_verdict_is_in_sight(files: dict[str, Path], browser: B
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     shares = page.locator("#matrix .area td").all_inner_texts()
     assert all(re.fullmatch(r"\d+/\d+|-", share) for share in shares)
-    context.close()

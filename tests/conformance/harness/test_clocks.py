@@ -20,7 +20,7 @@ from asyncwait.conformance.harness import (
 )
 from asyncwait.reference import open_operator
 from asyncwait.spec import OpenOperator, Record
-from asyncwait.spec.scenario import Leg, Plan, Scenario, SinkStep, Step, Timed
+from asyncwait.spec.scenario import Plan, Scenario, SinkStep, Step, Timed
 
 both_loops = pytest.mark.parametrize("loop", ["asyncio", "trio"])
 
@@ -28,10 +28,6 @@ SCENARIO = Scenario(
     inputs=(Timed(0, Record("a")),),
     plans=(Plan("a", (Step(after=40, results=("x",)),)),),
 )
-
-
-def run(main: Callable[[], Awaitable[Any]], loop: LoopName) -> Any:
-    return run_virtual(lambda _spin: main(), loop)
 
 
 def with_trouble(trouble: Callable[[], Awaitable[Any]]) -> OpenOperator:
@@ -42,11 +38,6 @@ def with_trouble(trouble: Callable[[], Awaitable[Any]]) -> OpenOperator:
             yield results
 
     return opened
-
-
-def leg_of(operator: OpenOperator, loop: LoopName, scenario: Scenario = SCENARIO) -> Leg:
-    (leg,) = play(operator, scenario, loop).legs
-    return leg
 
 
 @both_loops
@@ -69,7 +60,7 @@ def test_time_stands_still_while_anything_can_run(loop: LoopName) -> None:
             group.start_soon(busy)
         return seen
 
-    assert run(main, loop) == [("busy", 0), ("timer", 1e-3)]
+    assert run_virtual(lambda _spin: main(), loop) == [("busy", 0), ("timer", 1e-3)]
 
 
 @both_loops
@@ -79,7 +70,7 @@ def test_an_operator_that_spins_is_a_livelock(loop: LoopName) -> None:
         while True:
             await anyio.lowlevel.checkpoint()
 
-    ending = leg_of(with_trouble(spin), loop).ending
+    ending = play(with_trouble(spin), SCENARIO, loop).legs[0].ending
 
     assert (ending.how, ending.at) == ("livelock", 20)
 

@@ -12,7 +12,7 @@ from operators import Changed, changed
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.harness import play
 from asyncwait.spec import OpenOperator, Record, Statistics, Watermark
-from asyncwait.spec.scenario import Ending, Leg, Scenario, SinkTook, trace_from_json
+from asyncwait.spec.scenario import Leg, Scenario, SinkTook, trace_from_json
 
 SCENARIO = scenario_of("0: a@1 b@2; a: gives a1; b: 40 gives b1")
 
@@ -21,14 +21,6 @@ def leg_of(operator: Any, scenario: Scenario = SCENARIO) -> Leg:
     trace = play(operator, scenario)
     assert trace_from_json(msgspec.json.encode(trace)) == trace
     return trace.legs[0]
-
-
-def ending_of(operator: Any) -> Ending:
-    return leg_of(operator).ending
-
-
-def complaints(operator: OpenOperator) -> dict[str, list[str]]:
-    return broken_rules(Run(SCENARIO, play(operator, SCENARIO)))
 
 
 def putting_out(output: Any) -> OpenOperator:
@@ -61,7 +53,9 @@ def test_what_is_no_element_is_said_in_a_line(output: Any, text: str) -> None:
     assert (leg.ending.how, leg.ending.error) == ("failed", "NotAnElement")
     assert leg.ending.detail.startswith(text)
     assert not any(isinstance(event, SinkTook) for event in leg.events)
-    assert complaints(putting_out(output)) == {"ELEM-3": [leg.ending.detail]}
+    assert broken_rules(Run(SCENARIO, play(putting_out(output), SCENARIO))) == {
+        "ELEM-3": [leg.ending.detail]
+    }
 
 
 def with_figures(figures: Any) -> OpenOperator:
@@ -88,4 +82,4 @@ def test_figures_that_are_none_fail_the_leg_in_which_they_are_read(
     read = leg_of(operator, replace(SCENARIO, figures_at=(20,))).ending
 
     assert (read.how, read.at, read.detail) == ("failed", 20, detail)
-    assert ending_of(operator).how == "finished"
+    assert leg_of(operator).ending.how == "finished"

@@ -13,7 +13,6 @@ from sample import some
 from asyncwait.conformance._commands._vectors import made_vectors, run_vectors
 from asyncwait.conformance.running import open_backend
 from asyncwait.spec.vectors import (
-    Vector,
     shipped_vectors,
     vectors_to_json,
 )
@@ -23,10 +22,6 @@ DATA = Path(str(files("asyncwait.spec.vectors").joinpath("data")))
 COMMAND = "asyncwait vectors write spec/asyncwait/spec/vectors/data"
 
 pytestmark = pytest.mark.timeout(300)
-
-
-def all_vectors() -> list[Vector]:
-    return [vector for file in shipped_vectors().values() for vector in file.vectors]
 
 
 def test_the_files_are_what_the_command_writes() -> None:
@@ -52,8 +47,9 @@ def test_the_schema_is_what_the_command_prints_and_holds_for_the_files() -> None
 
 
 def test_another_sound_operator_comes_to_the_same() -> None:
+    every = [vector for file in shipped_vectors().values() for vector in file.vectors]
     with open_backend("pool-trio") as backend:
-        found = list(run_vectors(backend, some(all_vectors(), 5, "vectors")))
+        found = list(run_vectors(backend, some(every, 5, "vectors")))
 
     assert [each.vector.name for each in found if each.kind != "pass"] == []
     assert sum(each.vector.outcome is not None for each in found) > len(found) // 2
