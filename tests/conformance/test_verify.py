@@ -128,45 +128,6 @@ def test_the_suite_plays_on_if_it_is_to_keep_going(gate: Folder) -> None:
     assert (verdict.stopped, verdict.is_whole) == ("", True)
 
 
-FURTHER = """
-from asyncwait.conformance import StreamBackend
-from asyncwait.conformance.harness import play
-from asyncwait.reference import open_operator
-from asyncwait.spec.scenario import Ending, Leg, Trace
-
-
-class Further(StreamBackend, frozen=True):
-    def further_runs(self, scenarios):
-        name, scenario = next(iter(scenarios.items()))
-        yield f"{name}, again", scenario, play(open_operator, scenario)
-        yield f"{name}, badly", scenario, Trace((Leg(Ending("hung", 5)),))
-        yield f"{name}, not at all", scenario, Trace((Leg(Ending("error", detail="no power")),))
-        raise LookupError("no more")
-
-
-def backend():
-    return Further(open_operator, batch=True)
-"""
-
-
-def test_further_runs_of_a_backend_are_judged_with_the_others(
-    gate: Folder, few_examples: tuple[Example, ...], planned: list[Scenario]
-) -> None:
-    gate.write("gate.py", FURTHER)
-
-    verdict = verify("gate:backend", Coverage(count=1))
-
-    name = few_examples[0].name
-    assert (verdict.scenarios, verdict.planned) == (len(planned) + 2, len(planned) + 3)
-    assert verdict.errors == (
-        f"{name}, not at all: no power",
-        f"the backend raised LookupError: no more ({gate.path / 'gate.py'}:14)",
-    )
-    (failure,) = [f for result in verdict.results for f in result.failures]
-    assert failure.case.name == f"{name}, badly"
-    assert verdict.word == "not conformant"
-
-
 def test_the_verdict_does_not_depend_on_how_many_play(gate: Folder) -> None:
     write(gate, UNORDERED.replace("== 6", "> 2"))
     rules = ("COPY-1", "ORD-1")

@@ -49,9 +49,6 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
     The id is enough where the scenario is cached under it, and for an example anywhere. For
     other scenarios the JSON follows: a log may be read on another machine.
     """
-    if not case.repeatable:
-        yield "played in a way of the backend's own, which a verification alone repeats"
-        return
     yield f"again: {again_here(backend, case)}"
     if not case.generated or case.id in kept:
         return
@@ -62,8 +59,8 @@ def again_lines(backend: str, case: Case, kept: AbstractSet[str]) -> Iterator[st
 
 
 def again_here(backend: str, case: Case) -> str:
-    """Return the command that plays a case again by its id; empty if the case can't be repeated."""
-    return f"asyncwait play {shlex.quote(backend)} {case.id}" if case.repeatable else ""
+    """Return the command that plays a case again by its id."""
+    return f"asyncwait play {shlex.quote(backend)} {case.id}"
 
 
 def again_anywhere(backend: str, case: Case) -> str:
@@ -71,7 +68,7 @@ def again_anywhere(backend: str, case: Case) -> str:
 
     An example has its id everywhere.
     """
-    if not case.repeatable or not case.generated:
+    if not case.generated:
         return again_here(backend, case)
     text = shlex.quote(_json(case))
     return f"asyncwait play {shlex.quote(backend)} {text}" if len(text) <= LONGEST_JSON else ""

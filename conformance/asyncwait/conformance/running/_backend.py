@@ -115,17 +115,6 @@ class Backend(Protocol):
         ...
 
 
-@runtime_checkable
-class PlaysFurther(Protocol):
-    """A backend that also plays some of the scenarios in other ways."""
-
-    def further_runs(
-        self, scenarios: Mapping[str, Scenario]
-    ) -> Iterable[tuple[str, Scenario, Trace]]:
-        """Play any of `scenarios`; give name, scenario and trace of each run."""
-        ...
-
-
 class StreamBackend(Struct, frozen=True):
     """A backend that is an `open_operator` in Python.
 

@@ -21,7 +21,6 @@ from asyncwait.conformance.harness import line_of, play, play_in_real_time, show
 from asyncwait.conformance.running._backend import (
     Backend,
     Lacks,
-    PlaysFurther,
     StreamBackend,
     adapted,
 )
@@ -95,12 +94,6 @@ BREAKPOINT = (
     "play the scenario with asyncwait play --here, in the process of the command"
 )
 
-MOST_FURTHER = 2
-"""Most further runs of a backend, as a multiple of the scenarios it chooses from."""
-
-OWN_FURTHER = 100
-"""Most further runs besides, of scenarios that the backend brings itself."""
-
 # Taken now: later changes that the backend makes to msgspec do not affect us.
 _encode: Callable[[object], bytes] = msgspec.json.Encoder().encode
 _decode: Callable[[bytes], Asked] = msgspec.json.Decoder(Asked).decode
@@ -146,7 +139,6 @@ def hello_of(name: str, backend: Backend) -> Hello:
         frozenset(map(Capability, backend.capabilities)),
         expected_failures_of(backend.expected_failures),
         bool(backend.batch),
-        isinstance(backend, PlaysFurther),
         spec=spec,
         lacking=lacking,
     )
@@ -223,9 +215,6 @@ class _Server:
         """Answer until requests end."""
         batch: list[Any] = []
         for asked in self._line.asked():
-            if asked is not None and asked.further is not None:
-                self._play_further(asked.further)
-                continue
             if asked is not None and (plan := asked.scenario or asked.program) is not None:
                 batch.append(plan)
             if asked is None or not self._backend.batch:
@@ -242,7 +231,7 @@ class _Server:
 
     def _play(self, scenarios: Sequence[Scenario]) -> None:
         count = len(scenarios)
-        traces = _Guarded(lambda: self._runs(scenarios), _told)
+        traces = _Guarded(lambda: self._runs(scenarios))
         for number in range(count):
             told = traces.next()
             if told is None:
@@ -258,29 +247,12 @@ class _Server:
             self._is_probed = True
         return self._backend.run(scenarios)
 
-    def _play_further(self, scenarios: dict[str, Scenario]) -> None:
-        assert isinstance(self._backend, PlaysFurther)
-        further = self._backend.further_runs
-        runs = _Guarded(lambda: further(scenarios), _told_further)
-        for _ in range(OWN_FURTHER + MOST_FURTHER * len(scenarios)):
-            told = runs.next()
-            if told is not None:
-                self._line.tell(told)
-            if told is None or runs.is_broken:
-                break
-        else:
-            self._line.tell(Told(error="it makes further runs without end"))
-        self._line.say(None)
-
 
 class _Guarded:
     """The objects that a backend yields, as answers, whatever it raises."""
 
-    def __init__(
-        self, give: Callable[[], Iterable[object]], told_of: Callable[[object], Told]
-    ) -> None:
+    def __init__(self, give: Callable[[], Iterable[object]]) -> None:
         self._give = give
-        self._told_of = told_of
         self._given: Iterator[object] | None = None
         self._broken: Told | None = None
 
@@ -295,7 +267,7 @@ class _Guarded:
         try:
             if self._given is None:
                 self._given = iter(self._give())
-            return self._told_of(next(self._given))
+            return _told(next(self._given))
         except StopIteration:
             return None
         except BaseException as error:
@@ -316,14 +288,6 @@ def _told(trace: object) -> Told:
         return Told(msgspec.Raw(_encode(trace)))
     except Exception as error:  # It holds something that no JSON can hold.
         return Told(error=f"the trace can't be told: {line_of(error)}")
-
-
-def _told_further(run: object) -> Told:
-    match run:
-        case str(name), Scenario() as scenario, trace:
-            return msgspec.structs.replace(_told(trace), name=name, scenario=scenario)
-        case _:
-            return Told(error=f"expected name, scenario and trace of a run, got {shown(run)}")
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ import select
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
 from itertools import islice
 from typing import Any, Self
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -21,16 +20,13 @@ from asyncwait.conformance.running._names import UnknownBackend
 from asyncwait.conformance.running._process import ChildProcess, LineTooLong
 from asyncwait.conformance.running._speech import (
     START_PATIENCE,
-    Asked,
     Greeting,
     Hello,
     Program,
     Speech,
-    Told,
-    told_from,
 )
 from asyncwait.spec import AsyncWaitError
-from asyncwait.spec.scenario import EndingKind, Scenario, Trace
+from asyncwait.spec.scenario import EndingKind, Trace
 
 AHEAD = 8
 """Scenarios sent to a child before the first answer: it plays while the parent judges."""
@@ -50,15 +46,10 @@ _NOT_READY = {
 
 
 class Order(Struct, frozen=True):
-    """A request to a child.
-
-    Args:
-        open_ended: the child sends any number of replies, and then an empty line.
-    """
+    """A request to a child."""
 
     number: int
     line: bytes
-    open_ended: bool = False
 
 
 class Said(Struct, frozen=True):
@@ -203,9 +194,8 @@ class WorkerSlot:
         if astray := self._speech.astray(line, order.number, self.hello.protocol):
             yield from self._lose("error", astray)
             return
-        if not order.open_ended or not line.strip():
-            self.orders.popleft()
-            self._sent -= 1
+        self.orders.popleft()
+        self._sent -= 1
         words = self.child.words.take()
         self._printed = words if isinstance(self._speech, Program) else ""
         yield Said(order.number, line, words)
@@ -376,21 +366,6 @@ class Crew:
                 trace = replace(trace, output=each.output)
             traces[each.number] = trace
         return traces
-
-    def further(self, scenarios: Mapping[str, Scenario]) -> Iterator[Told]:
-        """Have the backend play any of `scenarios`; yield its answers."""
-        asked = Asked(further=dict(scenarios))
-        self._slots[0].orders.append(Order(0, msgspec.json.encode(asked), open_ended=True))
-        self._slots[0].is_complete = True
-        try:
-            while self._slots[0].orders:
-                for said in self._attend(_LOOK_EVERY):
-                    if said.lost is not None:
-                        yield Told(error=said.lost.legs[0].ending.detail)
-                    elif said.line:
-                        yield told_from(said.line)
-        finally:
-            self._forget()
 
     def _forget(self) -> None:
         """Drop all orders: a child that still owes an answer is ended."""

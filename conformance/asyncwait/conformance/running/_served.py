@@ -1,7 +1,7 @@
 """A backend that child processes serve: its description, and its runs."""
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -23,7 +23,6 @@ from asyncwait.conformance.running._speech import (
     OfMailbox,
     named,
     python_command,
-    trace_of,
 )
 from asyncwait.spec.checks import require_seconds
 from asyncwait.spec.mailbox.program import MailboxPlan, MailboxTrace
@@ -87,7 +86,6 @@ class Served:
         self.batch = hello.batch
         self.spec = hello.spec
         self.lacking: Lacking = hello.lacking
-        self._plays_further = hello.further
         self._crew = crew
 
     def play(self, scenarios: Iterable[Scenario]) -> Iterator[Trace | Broken]:
@@ -113,17 +111,6 @@ class Served:
     def abandon(self) -> None:
         """Make a thread that plays scenarios get a `CancelledError` soon."""
         self._crew.is_abandoned = True
-
-    def further_runs(
-        self, scenarios: Mapping[str, Scenario]
-    ) -> Iterator[tuple[str, Scenario, Trace | Broken]]:
-        """Yield the runs that the backend makes besides the requested ones, if it makes any.
-
-        A fault between two runs has no name.
-        """
-        for told in self._crew.further(scenarios) if self._plays_further else ():
-            scenario = told.scenario or Scenario()
-            yield told.name, scenario, checked(scenario, trace_of(told))
 
 
 @contextmanager

@@ -45,7 +45,6 @@ class Hello(Struct, frozen=True, omit_defaults=True, tag="hello"):
     capabilities: frozenset[Capability] = ALL_CAPABILITIES
     expected_failures: ExpectedFailures = {}
     batch: bool = False
-    further: bool = False
     spec: str = ""
     lacking: Mapping[Capability, Lacks] = {}
     protocol: int = 1
@@ -73,10 +72,9 @@ class Refused(Struct, frozen=True, omit_defaults=True, tag="refused"):
 
 
 class Asked(Struct, frozen=True, omit_defaults=True):
-    """A request to the child: one scenario or program, or many to choose from."""
+    """A request to the child."""
 
     scenario: Scenario | None = None
-    further: dict[str, Scenario] | None = None
     program: MailboxPlan | None = None
 
 
@@ -85,14 +83,11 @@ class Told(Struct, frozen=True, omit_defaults=True):
 
     Args:
         trace: the trace as JSON; empty for none.
-        name: the name of a further run; empty at their end.
     """
 
     trace: Raw = Raw()
     error: str = ""
     refused: Refused | None = None
-    name: str = ""
-    scenario: Scenario | None = None
 
 
 class Listed(Struct, frozen=True):

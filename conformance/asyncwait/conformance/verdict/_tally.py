@@ -152,7 +152,6 @@ class Case(Struct, frozen=True, dict=True):
     planned: Any
     scenario: Any
     generated: bool = False
-    repeatable: bool = True
     about: tuple[str, ...] = ()
 
     @cached_property
@@ -168,8 +167,7 @@ class Case(Struct, frozen=True, dict=True):
     @property
     def label(self) -> str:
         """The name of the case in failures."""
-        name = name_of(self.name)
-        return f"{name} ({self.id})" if self.repeatable else name
+        return f"{name_of(self.name)} ({self.id})"
 
     @cached_property
     def size(self) -> tuple[bool, int, bytes]:

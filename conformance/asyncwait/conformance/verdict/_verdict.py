@@ -157,7 +157,7 @@ class Verdict(Struct, frozen=True):
         """The cases that a report may mention, and that the user may play again."""
         failures = [failure for result in self.results for failure in result.failures]
         cases = [*(failure.case for failure in failures), *self.in_error]
-        return tuple({case.id: case for case in cases if case.repeatable}.values())
+        return tuple({case.id: case for case in cases}.values())
 
     @property
     def word(self) -> Word:

@@ -120,11 +120,9 @@ def verify_to_tell(
     cases = Cases(plan, backend.capabilities, [rules[rule] for rule in held])
     ends = [rule for rule in held if rules[rule].level == "MUST" and rule not in settled.newer]
     stopped = _judge_all(tally, backend, cases, progress, ends if plan.fails_fast else ())
-    further = 0 if stopped else _judge_further(tally, backend, cases, progress)
-    planned = cases.count + further
     missing = stopped
-    if not stopped and (tally.judged != planned or tally.errors):
-        missing = f"{len(tally.errors)} of {counted(planned, 'run')} in error"
+    if not stopped and (tally.judged != cases.count or tally.errors):
+        missing = f"{len(tally.errors)} of {counted(cases.count, 'run')} in error"
     concluded = conclude(
         tally,
         rules,
@@ -138,7 +136,7 @@ def verify_to_tell(
         backend.name,
         results,
         tally.judged,
-        planned,
+        cases.count,
         tuple(tally.errors),
         seed=plan.seed,
         in_error=tuple(tally.in_error),
@@ -282,17 +280,6 @@ def _judge_all(
             return f"{', '.join(broken)} broken; {left:,} not played"
     progress("judged", cases.total, cases.total)
     return ""
-
-
-def _judge_further(tally: Tally, backend: Served, cases: Cases, progress: Progress) -> int:
-    """Judge the runs that a backend makes besides the requested ones; return their number."""
-    number = 0
-    asked = {case.name: case.scenario for case in cases.asked}
-    for name, scenario, run in backend.further_runs(asked):
-        number += bool(name)
-        progress("judged", cases.total + number, cases.total + number)
-        _add(tally, Case(name, scenario, scenario, repeatable=False), run)
-    return number
 
 
 def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
