@@ -6,7 +6,7 @@ of a call, in either form, is a function that returns what the call gave, or rai
 
 import math
 from collections import deque
-from collections.abc import AsyncIterable, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -17,7 +17,6 @@ from typing import Any, NoReturn, Self, TypeAlias
 import trio
 
 from asyncwait.spec import (
-    Barrier,
     Element,
     LatencyMarker,
     OperatorConfig,
@@ -29,7 +28,6 @@ from asyncwait.spec import (
 )
 from asyncwait.spec.snapshots import Stored
 from asyncwait.toolkit import (
-    FunctionParts,
     awaitable_of,
     call_failed,
     check_arguments,
@@ -121,83 +119,6 @@ def raising(error: BaseException) -> Answer:
     return answer
 
 
-def outputs_of(record: Record, answer: Answer) -> tuple[Record, ...]:
-    """Return what comes out of `record`."""
-    try:
-        results = collect_results(record, answer())
-    except BaseException as error:
-        reraise_fatal(error)
-        failure = call_failed(record, error)
-        raise failure from failure.__cause__
-    return _outputs(record, results)
-
-
-def outputs_at_deadline(
-    record: Record, parts: FunctionParts, config: OperatorConfig
-) -> tuple[Record, ...]:
-    """Return what comes out of `record` in place of a late answer."""
-    return _outputs(record, results_at_deadline(record, parts.timeout, config.timeout or 0))
-
-
-def _outputs(record: Record, results: tuple[Any, ...]) -> tuple[Record, ...]:
-    return tuple(Record(result, record.timestamp, record.key) for result in results)
-
-
-def passed_on(
-    element: LatencyMarker | Barrier | Snapshot, in_flight: tuple[Stored, ...]
-) -> LatencyMarker | Snapshot:
-    """Return what comes out for an element that takes no slot."""
-    if isinstance(element, LatencyMarker):
-        return element
-    upstream = element if isinstance(element, Snapshot) else None
-    return Snapshot(element.checkpoint_id, in_flight, upstream=upstream)
-
-
-class Source:
-    """The input, read and closed in one task."""
-
-    def __init__(self, elements: AsyncIterable[Element], is_over: Callable[[], bool]) -> None:
-        self._elements = elements
-        self._is_over = is_over
-        self._iterator: Any = None
-        self._is_closed = False
-        self.taken = 0
-        """Elements taken so far."""
-        self.trouble: BaseException | None = None
-        """What closing it raised."""
-
-    async def read(self, take_in: Callable[[Element], Awaitable[None]]) -> BaseException | None:
-        """Read to the end; return what the source raised, or None."""
-        try:
-            self._iterator = aiter(self._elements)
-        except Exception as error:
-            return error
-        while True:
-            try:
-                element = await anext(self._iterator)
-                if not isinstance(element, Element):
-                    raise TypeError(f"expected an element, got {element!r}; try Record(...)")
-            except StopAsyncIteration:
-                return None
-            except BaseException as error:
-                reraise_fatal(error)
-                if isinstance(error, trio.Cancelled):
-                    raise
-                if not self._is_over():
-                    return error
-                self.trouble = error
-                return None
-            self.taken += 1
-            await take_in(element)
-
-    async def close(self) -> None:
-        """Close it, and what it was iterated over with; once."""
-        if not self._is_closed:
-            self._is_closed = True
-            trouble = await close_source(self._iterator, self._elements)
-            self.trouble = join_errors(self.trouble, trouble)
-
-
 class ParksEachRecord:
     """Has a task for each record, which parks with all others until it may take its next step.
 
@@ -218,7 +139,13 @@ class ParksEachRecord:
     ) -> None:
         self._parts = check_arguments(config, fn, elements, restore, "this operator")
         self._config = config
-        self._source = Source(elements, lambda: self._end is not None)
+        self._elements = elements
+        self._iterator: Any = None
+        self._is_closed = False
+        self._taken = 0
+        """Elements taken so far."""
+        self._source_trouble: BaseException | None = None
+        """What closing the source raised."""
         self._backlog: deque[Stored] = deque(restore.in_flight if restore else ())
         """Restored, or taken from the source, and not admitted."""
         self._ahead: deque[Element] = deque()
@@ -237,33 +164,9 @@ class ParksEachRecord:
         try:
             await run_hook(self._parts.open)
         except BaseException as error:
-            await self._undisturbed(self._source.close())
-            join_errors(error, self._source.trouble)
+            await self._undisturbed(self._close_source())
+            join_errors(error, self._source_trouble)
             raise
-        await self._start()
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._finish(None)
-        await self._leave()
-        first = join_errors(error, self._source.trouble, self._trouble)
-        if error is None and first is not None:
-            raise first
-
-    async def _close(self) -> None:
-        """Close the source, unless its reader did, and the function."""
-        await self._source.close()
-        try:
-            await run_hook(self._parts.close)
-        except Exception as error:
-            self._trouble = error
-
-    async def _start(self) -> None:
         self._lot = trio.lowlevel.ParkingLot()
         self._inside: dict[Entry, None] = {}  # a set that keeps its order
         self._offered: deque[Entry] = deque()
@@ -275,6 +178,35 @@ class ParksEachRecord:
         self._manager = trio.open_nursery()
         self._outer = await self._manager.__aenter__()
         self._outer.start_soon(self._run)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._finish(None)
+        self._outer.cancel_scope.shield = True
+        if self._end == (_INTERRUPTED,):
+            self._end = (None,)  # reading on after leaving finds nothing, as ever
+        try:
+            await self._manager.__aexit__(None, None, None)
+        except BaseExceptionGroup as group:
+            raise plain_error(group) from None
+        finally:
+            await self._undisturbed(self._close())
+        first = join_errors(error, self._source_trouble, self._trouble)
+        if error is None and first is not None:
+            raise first
+
+    async def _close(self) -> None:
+        """Close the source, unless its reader did, and the function."""
+        await self._close_source()
+        try:
+            await run_hook(self._parts.close)
+        except Exception as error:
+            self._trouble = error
 
     async def _run(self) -> None:
         try:
@@ -299,17 +231,6 @@ class ParksEachRecord:
         self._scope.cancel()
         self._tell()
 
-    async def _leave(self) -> None:
-        self._outer.cancel_scope.shield = True
-        if self._end == (_INTERRUPTED,):
-            self._end = (None,)  # whoever reads on after leaving finds nothing, as ever
-        try:
-            await self._manager.__aexit__(None, None, None)
-        except BaseExceptionGroup as group:
-            raise plain_error(group) from None
-        finally:
-            await self._undisturbed(self._close())
-
     def _tell(self) -> None:
         self._lot.unpark_all()
 
@@ -325,11 +246,41 @@ class ParksEachRecord:
         with trio.CancelScope() as guard:
             try:
                 await self._admit_backlog()
-                self._source_end = (await self._source.read(self._take_in),)
+                self._source_end = (await self._read_on(),)
                 self._tell()
             finally:
                 guard.shield = True
-                await self._source.close()
+                await self._close_source()
+
+    async def _read_on(self) -> BaseException | None:
+        """Read to the end; return what the source raised, or None."""
+        try:
+            self._iterator = aiter(self._elements)
+        except Exception as error:
+            return error
+        while True:
+            try:
+                element = await anext(self._iterator)
+                if not isinstance(element, Element):
+                    raise TypeError(f"expected an element, got {element!r}; try Record(...)")
+            except StopAsyncIteration:
+                return None
+            except BaseException as error:
+                reraise_fatal(error)
+                if isinstance(error, trio.Cancelled):
+                    raise
+                if self._end is None:
+                    return error
+                self._source_trouble = error
+                return None
+            self._taken += 1
+            await self._take_in(element)
+
+    async def _close_source(self) -> None:
+        if not self._is_closed:
+            self._is_closed = True
+            trouble = await close_source(self._iterator, self._elements)
+            self._source_trouble = join_errors(self._source_trouble, trouble)
 
     async def _take_in(self, element: Element) -> None:
         if isinstance(element, Stored):
@@ -337,7 +288,12 @@ class ParksEachRecord:
             await self._admit_backlog()
             await self._until(self._has_room)  # nothing is read that would have to wait
         else:
-            self._ahead.append(passed_on(element, self._held()))
+            upstream = element if isinstance(element, Snapshot) else None
+            self._ahead.append(
+                element
+                if isinstance(element, LatencyMarker)
+                else Snapshot(element.checkpoint_id, self._held(), upstream=upstream)
+            )
             self._tell()
             await self._until(lambda: len(self._ahead) <= self._config.capacity)
 
@@ -389,10 +345,17 @@ class ParksEachRecord:
         with trio.move_on_at(entry.deadline):
             await self._until(lambda: entry.reply.came_by(math.inf))
         if entry.reply.came_by(entry.deadline):
-            return outputs_of(element, entry.reply.answer)
-        scope.cancel()
-        self._nursery.start_soon(self._judge, entry)
-        return outputs_at_deadline(element, self._parts, self._config)
+            try:
+                results = collect_results(element, entry.reply.answer())
+            except BaseException as error:
+                reraise_fatal(error)
+                failure = call_failed(element, error)
+                raise failure from failure.__cause__
+        else:
+            scope.cancel()
+            self._nursery.start_soon(self._judge, entry)
+            results = results_at_deadline(element, self._parts.timeout, self._config.timeout or 0)
+        return tuple(Record(result, element.timestamp, element.key) for result in results)
 
     async def _call(self, entry: Entry, record: Record, scope: trio.CancelScope) -> None:
         entry.is_called = True
@@ -508,7 +471,7 @@ class ParksEachRecord:
             held = (*self._held(), *self._backlog)
             others = (n for n, each in enumerate(self._ahead) if not isinstance(each, Snapshot))
             place = next(others, len(self._ahead))
-            self._ahead.insert(place, Snapshot(checkpoint_id, held, self._source.taken))
+            self._ahead.insert(place, Snapshot(checkpoint_id, held, self._taken))
             self._tell()
 
     def _held(self) -> tuple[Stored, ...]:
