@@ -3,17 +3,13 @@
 import json
 import os
 from pathlib import Path
-from uuid import UUID
 
 from click.testing import CliRunner
-from golden import mixed, numbered
 from journals import entries, fill
 
 from asyncwait.backends.journal import (
     Failure,
-    FileSummary,
     Journal,
-    JournalSummary,
     key_of,
     summary,
     version_of,
@@ -23,31 +19,6 @@ from asyncwait.backends.journal._commands import journal as command
 
 def run(*arguments: str) -> str:
     return CliRunner().invoke(command, arguments).output
-
-
-def test_a_summary_says_of_each_file_what_is_in_it(tmp_path: Path) -> None:
-    path = str(tmp_path / "journal")
-    with numbered():
-        mixed(path)
-    there = summary(path)
-
-    assert isinstance(there, JournalSummary)
-    early, late, torn, worse = (UUID(int=n).hex for n in (3, 5, 6, 0))
-    assert there.merged == (FileSummary(f"all-{early}.merged", 1200, 90106, "whole"),)
-    assert there.loose == (
-        FileSummary(f"late-{late}.loose", 3, 334, "whole"),
-        FileSummary(f"torn-{torn}.loose", 9, 571, "torn"),
-        FileSummary(f"worse-{worse}.loose", 0, 500, "corrupt"),
-    )
-    assert f"worse-{worse}.loose" in run("compact", path)
-    assert summary(path) == there
-
-
-def test_settings_are_shown(tmp_path: Path) -> None:
-    journal = Journal(f"{tmp_path}/new", "job", "1", settings=(("zone", "UTC\n"), ("many", "True")))
-    journal.prepare()
-    assert run("show", journal.path).splitlines()[1:3] == [r"zone: 'UTC\n'", "many: 'True'"]
-    assert summary(journal.path).settings == dict(journal.settings)
 
 
 def test_a_file_of_another_job_is_told_from_a_damaged_one(on_disk: Journal, tmp_path: Path) -> None:

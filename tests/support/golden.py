@@ -10,9 +10,10 @@ import errno
 import inspect
 import os
 import re
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import chdir, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import chdir
 from datetime import date
 from io import StringIO
 from pathlib import Path
@@ -76,8 +77,7 @@ INLINE = re.compile(r"</?(a|abbr|b|button|code|em|label|option|span|strong|summa
 TAG = re.compile(r"<[^>]*>")
 
 
-def steadied(text: str, folder: str = "") -> str:
-    text = text.replace(f"{folder}/", "") if folder else text
+def steadied(text: str) -> str:
     for varying, instead in VARYING:
         text = varying.sub(instead, text)
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
@@ -87,16 +87,12 @@ def said(line: str) -> str:
     known = set(sys.modules)
     arguments = line.replace("{python}", sys.executable)
     done = CliRunner(env={"NO_COLOR": "1", "COLUMNS": str(WIDTH)}).invoke(
-        asyncwait, _split(arguments), prog_name="asyncwait", terminal_width=WIDTH
+        asyncwait, shlex.split(arguments), prog_name="asyncwait", terminal_width=WIDTH
     )
     for name in MODULES:
         if name not in known:
             sys.modules.pop(name, None)
     return steadied(f"$ asyncwait {line}\n{done.stdout}{done.stderr}exit code {done.exit_code}\n")
-
-
-def _split(line: str) -> list[str]:
-    return [part.strip("'") for part in re.findall(r"'[^']*'|\S+", line)]
 
 
 def commands(lines: tuple[str, ...]) -> str:
@@ -119,12 +115,9 @@ def verdicts_of_few() -> str:
 
 def help_texts() -> str:
     context = click.Context(asyncwait)
-    commands = [asyncwait, *(asyncwait.get_command(context, name) for name in _names())]
+    names = ("backends", "compare", "play", "report", "rules", "vectors", "verify")
+    commands = [asyncwait, *(asyncwait.get_command(context, name) for name in names)]
     return "\n".join(_help(each) for each in commands if each is not None)
-
-
-def _names() -> Iterator[str]:
-    yield from ("backends", "compare", "play", "report", "rules", "vectors", "verify")
 
 
 def _help(command: click.Command) -> str:
@@ -272,16 +265,6 @@ def metrics() -> str:
     return "".join(f"{m.name}: {m.kind}, {m.unit}. {m.description}\n" for m in METRICS)
 
 
-@contextmanager
-def numbered() -> Iterator[None]:
-    numbers = iter(range(1, 100))
-    with (
-        patch.object(_local, "uuid4", lambda: UUID(int=next(numbers))),
-        patch.object(_whole, "uuid4", lambda: UUID(int=next(numbers))),
-    ):
-        yield
-
-
 def mixed(path: str) -> Path:
     made = prepared(path)
     fill(made, entries(*range(1200)), name="early")
@@ -296,7 +279,12 @@ def mixed(path: str) -> Path:
 
 
 def journals_shown() -> str:
-    with TemporaryDirectory() as folder, numbered():
+    ids = (UUID(int=number) for number in range(1, 100))
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(_local, "uuid4", ids.__next__),
+        patch.object(_whole, "uuid4", ids.__next__),
+    ):
         path, empty = f"{folder}/mixed", f"{folder}/empty"
         worse = mixed(path)
         prepared(empty, settings=(("zone", "UTC\n"),))
