@@ -36,21 +36,24 @@ holds each record once.
 from asyncwait.reference._abandoned import GRACE, CancelledCalls, Watch
 from asyncwait.reference._batches import BatchCall, Gathering
 from asyncwait.reference._cache import LoadCall, ResultCache
-from asyncwait.reference._calls import Completion, Outcome, Raised, Returned, TaskCall
+from asyncwait.reference._calls import TaskCall
 from asyncwait.reference._counts import (
     BreakerCount,
     BudgetCount,
+    Caller,
     Count,
     InFlightCount,
     Need,
+    Permit,
+    Waiter,
     WindowCount,
 )
-from asyncwait.reference._gate import Caller, Gate, Permit
+from asyncwait.reference._gate import Gate
 from asyncwait.reference._handler import Attempt, ResultHandler
 from asyncwait.reference._mailbox import OPERATOR, Mail, MailboxExecutor, TaskMailbox
 from asyncwait.reference._operator import AsyncWaitOperator, KeyLines
+from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
 from asyncwait.reference._output import Output
-from asyncwait.reference._parts import QUEUES, REFERENCE, Parts, open_with
 from asyncwait.reference._processor import MailboxProcessor, Suspension
 from asyncwait.reference._queues import (
     ElementQueue,
@@ -62,8 +65,16 @@ from asyncwait.reference._queues import (
     Segment,
     UnorderedQueue,
 )
-from asyncwait.reference._stream import End, ResultStream, SourceReader
-from asyncwait.reference._task import InputStatus, StreamTask
+from asyncwait.reference._source import End, SourceReader
+from asyncwait.reference._task import (
+    QUEUES,
+    REFERENCE,
+    InputStatus,
+    Parts,
+    ResultStream,
+    StreamTask,
+    open_with,
+)
 from asyncwait.reference._timers import Alarm, LoopAlarm, TaskAlarm, Timer, TimerService
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.mailbox import MAIN, MailboxClosedError, MailboxState
@@ -129,6 +140,7 @@ __all__ = [
     "Timer",
     "TimerService",
     "UnorderedQueue",
+    "Waiter",
     "Watch",
     "WindowCount",
     "key_ordered_wait",

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from asyncwait.reference._calls import Outcome, Raised, Returned, TaskCall
+from asyncwait.reference._calls import SharedCall
+from asyncwait.reference._counts import Permit
+from asyncwait.reference._handler import Attempt, RecordOperator, ResultHandler
 from asyncwait.reference._mailbox import Mail
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.reference._timers import Timer
+from asyncwait.spec import Batch
 from asyncwait.toolkit import answers_of, outcome_of, reraise_fatal
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from asyncwait.reference._gate import Permit
-    from asyncwait.reference._handler import Attempt, ResultHandler
-    from asyncwait.reference._operator import AsyncWaitOperator
-    from asyncwait.reference._timers import Timer
-    from asyncwait.spec import Batch
+class BatchingOperator(RecordOperator, Protocol):
+    """The parts of an operator that its batches use; see `AsyncWaitOperator`."""
+
+    batches: int
 
 
 @dataclass(eq=False)
-class BatchCall(TaskCall):
+class BatchCall(SharedCall):
     """One call of the function for several attempts, each of which may leave it alone (BAT-12).
 
     Args:
@@ -51,7 +53,7 @@ class BatchCall(TaskCall):
             attempt.batch = self
 
     @property
-    def operator(self) -> AsyncWaitOperator:
+    def operator(self) -> BatchingOperator:
         """Operator of the records."""
         return self.gathered.operator
 
@@ -156,7 +158,7 @@ class Gathering:
 
     def __init__(
         self,
-        operator: AsyncWaitOperator,
+        operator: BatchingOperator,
         batch: Batch,
         call_class: type[BatchCall],
         nothing_more_comes: Callable[[], bool],

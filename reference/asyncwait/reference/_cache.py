@@ -6,10 +6,13 @@ import math
 from collections.abc import Sequence
 from contextvars import Context
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from asyncwait.reference._calls import Outcome, Raised, Returned, TaskCall
-from asyncwait.spec import InvalidResult, OperatorError
+from asyncwait.reference._calls import SharedCall
+from asyncwait.reference._counts import Permit
+from asyncwait.reference._handler import Attempt, RecordOperator, ResultHandler
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.spec import Cache, InvalidResult, OperatorError, Record
 from asyncwait.toolkit import (
     NULL_KEY,
     NoAnswer,
@@ -22,15 +25,9 @@ from asyncwait.toolkit import (
     stand_in,
 )
 
-if TYPE_CHECKING:
-    from asyncwait.reference._gate import Permit
-    from asyncwait.reference._handler import Attempt, ResultHandler
-    from asyncwait.reference._operator import AsyncWaitOperator
-    from asyncwait.spec import Cache, Record
-
 
 @dataclass(eq=False)
-class LoadCall(TaskCall):
+class LoadCall(SharedCall):
     """One call of the function for all attempts that wait for a key, each of which may leave it.
 
     Args:
@@ -54,7 +51,7 @@ class LoadCall(TaskCall):
     permit: Permit | None = None
 
     @property
-    def operator(self) -> AsyncWaitOperator:
+    def operator(self) -> RecordOperator:
         """Operator of the records."""
         return self.cache.operator
 
@@ -173,7 +170,7 @@ class ResultCache:
     """
 
     def __init__(
-        self, operator: AsyncWaitOperator, settings: Cache, load_class: type[LoadCall]
+        self, operator: RecordOperator, settings: Cache, load_class: type[LoadCall]
     ) -> None:
         self.operator = operator
         self.settings = settings

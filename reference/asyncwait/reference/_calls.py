@@ -1,86 +1,31 @@
-"""Calls of the function in tasks, from their start to the mail of their end, and outcomes."""
+"""Calls of the function in tasks, from their start to the mail of their end."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol
 
 import anyio
 import anyio.lowlevel
 
+from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._counts import Permit
+from asyncwait.reference._gate import Gate, GatedOperator
 from asyncwait.reference._mailbox import Mail
+from asyncwait.reference._outcomes import Outcome, Raised
+from asyncwait.reference._timers import Spawn
 from asyncwait.toolkit import CallScope, call_scope, is_own_cancellation, reraise_fatal
 
-if TYPE_CHECKING:
-    from asyncwait.reference._gate import Permit
-    from asyncwait.reference._operator import AsyncWaitOperator
 
+class CallingOperator(GatedOperator, Protocol):
+    """The parts of an operator that its calls use; see `AsyncWaitOperator`."""
 
-@dataclass(frozen=True, slots=True)
-class Returned:
-    """Outcome of a call with results.
-
-    Args:
-        given: the results; or a function that returns them.
-        at: time of the outcome, in seconds of the loop's clock.
-        is_supplied: whether `given` is a function, to be called on the operator's loop; it may
-            raise.
-    """
-
-    given: Any
-    at: float
-    is_supplied: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """Outcome of a call with an error.
-
-    Args:
-        error: an error of any class (FAIL-5).
-        at: time of the outcome, in seconds of the loop's clock.
-        by_callback: whether a call in callback form itself raised: such an error fails the operator
-            even if the call has completed its record before (FAIL-1).
-    """
-
-    error: BaseException
-    at: float
-    by_callback: bool = False
-
-
-Outcome: TypeAlias = Returned | Raised
-
-
-class Completion:
-    """The `ResultFuture` of one record, which a function in callback form completes.
-
-    Each completion is a mail, from any thread; the first completion decides the record (RES-4,
-    RES-5). When the operator is over, a completion does nothing: the client's thread could not
-    handle an error (departs from Flink's CO-15).
-
-    Args:
-        send: sends a mail with an outcome.
-        clock: clock of the loop.
-    """
-
-    def __init__(self, send: Callable[[Outcome], object], clock: Callable[[], float]) -> None:
-        self.send = send
-        self.clock = clock
-
-    def complete(self, results: Any) -> None:
-        """Decide the record with `results`."""
-        self.send(Returned(results, self.clock()))
-
-    def complete_with(self, supplier: Callable[[], Any]) -> None:
-        """Decide the record with the results of `supplier`, called on the operator's loop."""
-        self.send(Returned(supplier, self.clock(), is_supplied=True))
-
-    def complete_exceptionally(self, error: BaseException) -> None:
-        """Decide the record with `error`."""
-        self.send(Raised(error, self.clock()))
+    cancelled: CancelledCalls
+    gate: Gate | None
+    scopes: dict[CallScope, None]
+    spawn: Spawn
 
 
 class TaskCall(ABC):
@@ -96,7 +41,7 @@ class TaskCall(ABC):
 
     @property
     @abstractmethod
-    def operator(self) -> AsyncWaitOperator:
+    def operator(self) -> CallingOperator:
         """Operator of the function."""
 
     def permitted(self, permit: Permit | None) -> None:
@@ -163,3 +108,20 @@ class TaskCall(ABC):
     def post(self, run: Callable[[Any], object], outcome: Outcome | None) -> None:
         """Send a mail with an outcome; the mailbox of a closed operator drops it."""
         self.operator.mailbox.offer(Mail(partial(run, outcome)))
+
+
+class SharedCall(TaskCall):
+    """A call for several attempts, each of which may leave it alone.
+
+    Attributes:
+        began: start of the call, in seconds of the loop's clock.
+    """
+
+    began: float
+
+    @abstractmethod
+    def leave(self, attempt: Any) -> None:
+        """Remove an attempt; cancel the call when the last attempt has left."""
+
+    def on_limit(self, attempt: Any) -> None:
+        """Take note that an attempt has left by its limit."""

@@ -11,14 +11,15 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from anyio import current_time
 from anyio.lowlevel import current_token
 from msgspec.structs import replace
 
-from asyncwait.reference._calls import Outcome, Raised, Returned
-from asyncwait.spec import InvalidConfig, RetryAfter
+from asyncwait.reference._outcomes import Outcome, Raised, Returned
+from asyncwait.reference._timers import Timer
+from asyncwait.spec import InvalidConfig, Record, RetryAfter
 from asyncwait.spec.limits import (
     Adaptive,
     AnyLimit,
@@ -31,15 +32,112 @@ from asyncwait.spec.limits import (
     CostUnknown,
     InFlight,
     Limit,
+<<<<<<< HEAD
     is_finite,
+=======
+    NotCalled,
+>>>>>>> 12ebd074 (reference: imports run one way, types included)
 )
 from asyncwait.toolkit import causes, reraise_fatal, settled, status_of, transient
 
-if TYPE_CHECKING:
-    from asyncwait.reference._gate import Gate, Permit
-
 ROUNDING = 1e-9
 """Tolerance of sums of floats, in seconds or as a share of a limit."""
+
+
+class Waiter(Protocol):
+    """The handler of a record that waits for a call; see `ResultHandler`."""
+
+    record: Record
+    attempts: int
+    due: float
+    pause: Timer | None
+    place: int
+    was_called: bool
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the outputs of the record are set."""
+        ...
+
+    def on_refused(self, error: NotCalled) -> None:
+        """Fail the record of a call that does not begin, as the gate's mail."""
+        ...
+
+    def decide(self, results: tuple[Any, ...]) -> None:
+        """Set the outputs of the record."""
+        ...
+
+
+class WaitingCalls(Protocol):
+    """The gate of an operator that shares a limit; see `Gate`."""
+
+    def look_soon(self) -> None:
+        """Look for calls with room after the present mails."""
+        ...
+
+
+class Caller(Protocol):
+    """An attempt, a batch, or a load that needs a permit for its call.
+
+    Attributes:
+        permit: permit of the call; None before the request.
+    """
+
+    permit: Permit | None
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The values of the call, if it began now."""
+        ...
+
+    @property
+    def handlers(self) -> Sequence[Waiter]:
+        """The handlers of the records that wait for the call."""
+        ...
+
+    def permitted(self, permit: Permit) -> None:
+        """Call the function, for which all limits have room."""
+        ...
+
+    def is_refused(self) -> None:
+        """Take note that the call will not begin."""
+        ...
+
+
+@dataclass(eq=False)
+class Permit:
+    """One call: it waits for its permit, has it, or has ended. Times are the loop's, in seconds.
+
+    Args:
+        caller: requests the permit, and makes the call.
+        values: values of the call, if it began now.
+        needs: need of the call for each limit, in the order of the limits.
+        lacking: limits without room for the call, and the start of its wait for each.
+        begun: start of the call.
+        ended: end of the call.
+        outcome: outcome of the call; None for a cancelled call.
+        used: the cost that the call reported; None for no cost.
+    """
+
+    caller: Caller
+    values: Sequence[Any] = ()
+    needs: Sequence[Need] = ()
+    lacking: dict[Count, float] = field(default_factory=dict)
+    begun: float = math.inf
+    ended: float = math.inf
+    outcome: Outcome | None = None
+    used: Any = None
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether the call includes a further attempt at a record."""
+        return any(handler.was_called for handler in self.caller.handlers)
+
+    @property
+    def order(self) -> tuple[bool, int]:
+        """Place among the waiting calls: first calls go in the order of their records."""
+        places = [0] if self.is_retry else [handler.place for handler in self.caller.handlers]
+        return not self.is_retry, min(places, default=0)
 
 
 @dataclass(eq=False)
@@ -77,7 +175,7 @@ class Count(ABC):
 
     limit: Any
     calls: dict[Permit, Need] = field(default_factory=dict)
-    gates: dict[Gate, None] = field(default_factory=dict)
+    gates: dict[WaitingCalls, None] = field(default_factory=dict)
     loop: Any = None
 
     @property

@@ -6,94 +6,38 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from contextvars import Context, copy_context
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from asyncwait.reference._counts import (
     ROUNDING,
     BudgetCount,
+    Caller,
     Count,
     Need,
+    Permit,
+    Waiter,
     count_of,
     read_cost,
 )
-from asyncwait.reference._mailbox import Mail
-from asyncwait.spec import Record
-from asyncwait.spec.limits import BudgetSpent, NotCalled, PermitTimedOut
+from asyncwait.reference._mailbox import Mail, TaskMailbox
+from asyncwait.reference._outcomes import Outcome
+from asyncwait.reference._queues import ElementQueue
+from asyncwait.reference._timers import Timer, TimerService
+from asyncwait.spec import OperatorConfig, OperatorError, Record
+from asyncwait.spec.limits import AnyLimit, BudgetSpent, NotCalled, PermitTimedOut
 from asyncwait.toolkit import isolated
 
-if TYPE_CHECKING:
-    from asyncwait.reference._calls import Outcome
-    from asyncwait.reference._handler import ResultHandler
-    from asyncwait.reference._operator import AsyncWaitOperator
-    from asyncwait.reference._timers import Timer
-    from asyncwait.spec import OperatorError
-from asyncwait.spec.limits import AnyLimit
 
+class GatedOperator(Protocol):
+    """The parts of an operator that its gate uses; see `AsyncWaitOperator`."""
 
-class Caller(Protocol):
-    """An attempt, a batch, or a load that needs a permit for its call.
-
-    Attributes:
-        permit: permit of the call; None before the request.
-    """
-
-    permit: Permit | None
-
-    @property
-    def values(self) -> Sequence[Any]:
-        """The values of the call, if it began now."""
-        ...
-
-    @property
-    def handlers(self) -> Sequence[ResultHandler]:
-        """The handlers of the records that wait for the call."""
-        ...
-
-    def permitted(self, permit: Permit) -> None:
-        """Call the function, for which all limits have room."""
-        ...
-
-    def is_refused(self) -> None:
-        """Take note that the call will not begin."""
-        ...
-
-
-@dataclass(eq=False)
-class Permit:
-    """One call: it waits for its permit, has it, or has ended. Times are the loop's, in seconds.
-
-    Args:
-        caller: requests the permit, and makes the call.
-        values: values of the call, if it began now.
-        needs: need of the call for each limit, in the order of the limits.
-        lacking: limits without room for the call, and the start of its wait for each.
-        begun: start of the call.
-        ended: end of the call.
-        outcome: outcome of the call; None for a cancelled call.
-        used: the cost that the call reported; None for no cost.
-    """
-
-    caller: Caller
-    values: Sequence[Any] = ()
-    needs: Sequence[Need] = ()
-    lacking: dict[Count, float] = field(default_factory=dict)
-    begun: float = math.inf
-    ended: float = math.inf
-    outcome: Outcome | None = None
-    used: Any = None
-
-    @property
-    def is_retry(self) -> bool:
-        """Whether the call includes a further attempt at a record."""
-        return any(handler.was_called for handler in self.caller.handlers)
-
-    @property
-    def order(self) -> tuple[bool, int]:
-        """Place among the waiting calls: first calls go in the order of their records."""
-        places = [0] if self.is_retry else [handler.place for handler in self.caller.handlers]
-        return not self.is_retry, min(places, default=0)
+    clock: Callable[[], float]
+    config: OperatorConfig
+    last_called: int
+    mailbox: TaskMailbox
+    queue: ElementQueue
+    timers: TimerService
 
 
 class Gate:
@@ -117,7 +61,7 @@ class Gate:
 
     def __init__(
         self,
-        operator: AsyncWaitOperator,
+        operator: GatedOperator,
         limits: Sequence[AnyLimit],
         on_spent: Callable[[], object],
     ) -> None:
@@ -127,7 +71,7 @@ class Gate:
         self.context: Context = copy_context()
         self.waiting: list[Permit] = []
         self.running: dict[Permit, None] = {}
-        self.pausing: dict[ResultHandler, None] = {}
+        self.pausing: dict[Waiter, None] = {}
         self.starting: Permit | None = None
         self.alarm: Timer | None = None
         self.glance: Mail | None = None
@@ -337,7 +281,7 @@ class Gate:
         if over and self.pausing:
             self.stop(over[0])
 
-    def pause(self, handler: ResultHandler) -> None:
+    def pause(self, handler: Waiter) -> None:
         """Take note that a record backs off; it fails at once if a budget is spent."""
         self.pausing[handler] = None
         if self.spent is None:
@@ -345,7 +289,7 @@ class Gate:
         else:
             self.end_pause(handler, self.spent)
 
-    def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
+    def end_pause(self, handler: Waiter, spent: BudgetSpent) -> None:
         """Let a record in a back-off fail, unless its deadline precedes its next call."""
         if handler.pause is not None and handler.pause.when <= handler.due:
             self.operator.mailbox.offer(Mail(partial(handler.on_refused, spent)))
@@ -378,7 +322,7 @@ class Gate:
         queue = self.operator.queue
         return self.spent is not None and not queue.called and queue.peek_ready() is None
 
-    def fail_later(self, handler: ResultHandler, failure: OperatorError) -> None:
+    def fail_later(self, handler: Waiter, failure: OperatorError) -> None:
         """Let the stream end with a failure, after the results of the other records in flight."""
         self.failure = self.failure or failure
         self.unpaid.append(handler.record)

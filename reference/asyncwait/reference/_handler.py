@@ -7,16 +7,23 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import anyio
 
-from asyncwait.reference._calls import Completion, Outcome, Raised, Returned, TaskCall
+from asyncwait.reference._calls import CallingOperator, SharedCall, TaskCall
+from asyncwait.reference._counts import Permit
+from asyncwait.reference._gate import Gate
+from asyncwait.reference._outcomes import Completion, Outcome, Raised, Returned
+from asyncwait.reference._output import Output
 from asyncwait.reference._queues import RecordEntry
+from asyncwait.reference._timers import Timer
 from asyncwait.spec import OperatorError, Record, ResultRejected
 from asyncwait.spec.limits import BudgetSpent, CostMistold, NotCalled
 from asyncwait.toolkit import (
+    BackOffs,
     CallScope,
+    FunctionParts,
     attempt_timed_out,
     call_failed,
     cause_or_self,
@@ -29,12 +36,56 @@ from asyncwait.toolkit import (
     supplied,
 )
 
-if TYPE_CHECKING:
-    from asyncwait.reference._batches import BatchCall
-    from asyncwait.reference._cache import LoadCall
-    from asyncwait.reference._gate import Gate, Permit
-    from asyncwait.reference._operator import AsyncWaitOperator
-    from asyncwait.reference._timers import Timer
+
+class GatheredAttempts(Protocol):
+    """Attempts that wait for a batch; see `Gathering`."""
+
+    def join(self, attempt: Attempt) -> None:
+        """Add an attempt, which waits for others."""
+        ...
+
+    def leave(self, attempt: Attempt) -> None:
+        """Forget a waiting attempt that its record no longer needs."""
+        ...
+
+    def is_decided(self, handler: ResultHandler) -> None:
+        """Take note that a record is decided."""
+        ...
+
+
+class CachedResults(Protocol):
+    """The cache of an operator; see `ResultCache`."""
+
+    def ask(self, attempt: Attempt) -> None:
+        """Look up the key of an attempt, which takes cached results or waits for a load."""
+        ...
+
+
+class RecordOperator(CallingOperator, Protocol):
+    """The parts of an operator that its records use; see `AsyncWaitOperator`."""
+
+    attempt_class: type[Attempt]
+    back_offs: BackOffs | None
+    calls: int
+    failures_handled: int
+    function: FunctionParts
+    output: Output
+    retries: int
+    timeouts: int
+
+    @property
+    def gathered(self) -> GatheredAttempts | None:
+        """Attempts that wait for a batch; None without batches."""
+        ...
+
+    @property
+    def cache(self) -> CachedResults | None:
+        """Results of calls, by key; None without a cache."""
+        ...
+
+    def free_key(self, handler: ResultHandler) -> None:
+        """Start the next record with the key of a decided record."""
+        ...
 
 
 @dataclass(eq=False)
@@ -59,12 +110,12 @@ class Attempt(TaskCall):
     scope: CallScope | None = None
     limit: Timer | None = None
     is_open: bool = True
-    batch: BatchCall | None = None
-    load: LoadCall | None = None
+    batch: SharedCall | None = None
+    load: SharedCall | None = None
     permit: Permit | None = None
 
     @property
-    def operator(self) -> AsyncWaitOperator:
+    def operator(self) -> RecordOperator:
         """Operator of the record."""
         return self.handler.operator
 
@@ -235,7 +286,7 @@ class ResultHandler:
         last_error: error of its last failed call; None without such a call.
     """
 
-    operator: AsyncWaitOperator
+    operator: RecordOperator
     record: Record
     attempts: int = 0
     attempt: Attempt | None = None

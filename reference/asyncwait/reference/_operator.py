@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from asyncwait.reference._queues import Entry, FenceEntry
+from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._batches import Gathering
+from asyncwait.reference._cache import ResultCache
+from asyncwait.reference._gate import Gate
+from asyncwait.reference._handler import Attempt, ResultHandler
+from asyncwait.reference._mailbox import TaskMailbox
+from asyncwait.reference._output import Output
+from asyncwait.reference._queues import ElementQueue, Entry, FenceEntry
+from asyncwait.reference._timers import Spawn, TimerService
 from asyncwait.spec import (
     Element,
     LatencyMarker,
@@ -16,19 +25,6 @@ from asyncwait.spec import (
     WatermarkStatus,
 )
 from asyncwait.toolkit import BackOffs, ByKey, CallScope, FunctionParts, invalid_key, run_hook
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from asyncwait.reference._abandoned import CancelledCalls
-    from asyncwait.reference._batches import Gathering
-    from asyncwait.reference._cache import ResultCache
-    from asyncwait.reference._gate import Gate
-    from asyncwait.reference._handler import Attempt, ResultHandler
-    from asyncwait.reference._mailbox import TaskMailbox
-    from asyncwait.reference._output import Output
-    from asyncwait.reference._queues import ElementQueue
-    from asyncwait.reference._timers import Spawn, TimerService
 
 
 class KeyLines:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Protocol, Self
 
 import anyio
 import anyio.lowlevel
 
+from asyncwait.reference._queues import ElementQueue
 from asyncwait.spec import Element, Snapshot, Statistics
+from asyncwait.toolkit import HomeLoop
 
-if TYPE_CHECKING:
-    from types import TracebackType
 
-    from asyncwait.reference._queues import ElementQueue
-    from asyncwait.reference._task import StreamTask
-    from asyncwait.toolkit import HomeLoop
+class ReadingTask(Protocol):
+    """The task of an operator as its output uses it; see `StreamTask`."""
+
+    def let_read(self) -> None:
+        """Let the source read the next element, if there is room."""
+        ...
+
+    def snapshot(self, checkpoint_id: int) -> Snapshot:
+        """Return a snapshot on demand."""
+        ...
+
+    def statistics(self) -> Statistics:
+        """Return the present figures of the operator."""
+        ...
 
 
 class Output:
@@ -30,7 +42,7 @@ class Output:
         task: task that reads on when elements have left.
     """
 
-    def __init__(self, queue: ElementQueue, task: StreamTask) -> None:
+    def __init__(self, queue: ElementQueue, task: ReadingTask) -> None:
         self.queue = queue
         self.task = task
         self.ahead: deque[Element] = deque()  # elements that overtake the queue

@@ -1,28 +1,59 @@
-"""The task: runs the mailbox, and passes the input to the operator.
+"""The task: opens the operator, runs the mailbox, and passes the input to the operator.
 
-restore ── process input ── drain ── finish ── settle ──┬── stop
-                    an error, from anywhere ── fail ────┘
+enter ── open() ── restore ── process input ── drain ── finish ── settle ──┬── leave ── close()
+                              an error, from anywhere ── fail ─────────────┘
 """
 
-from __future__ import annotations
-
 from collections import deque
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Callable, Mapping
 from enum import Enum
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import Any
 
 import anyio
+from msgspec import Struct
 
+from asyncwait.reference._abandoned import CancelledCalls
+from asyncwait.reference._batches import BatchCall, Gathering
+from asyncwait.reference._cache import LoadCall, ResultCache
 from asyncwait.reference._counts import require_own
-from asyncwait.reference._mailbox import Mail
-from asyncwait.spec import Barrier, Element, OperatorConfig, Record, Snapshot, Statistics
+from asyncwait.reference._gate import Gate
+from asyncwait.reference._handler import Attempt, ResultHandler
+from asyncwait.reference._mailbox import Mail, TaskMailbox
+from asyncwait.reference._operator import AsyncWaitOperator, KeyLines
+from asyncwait.reference._output import Output
+from asyncwait.reference._processor import MailboxProcessor, Suspension
+from asyncwait.reference._queues import (
+    ElementQueue,
+    KeyOrderedQueue,
+    OrderedQueue,
+    UnorderedQueue,
+)
+from asyncwait.reference._source import End, SourceReader
+from asyncwait.reference._timers import TimerService
+from asyncwait.spec import (
+    Barrier,
+    Element,
+    Mode,
+    OpenOperator,
+    OperatorConfig,
+    Record,
+    Snapshot,
+    Statistics,
+)
 from asyncwait.spec.snapshots import Stored
-from asyncwait.toolkit import FunctionParts, running_loop, start_task
+from asyncwait.toolkit import (
+    FunctionParts,
+    HomeLoop,
+    OperatorContext,
+    check_arguments,
+    running_loop,
+    start_task,
+)
 
-if TYPE_CHECKING:
-    from asyncwait.reference._parts import Parts
-    from asyncwait.reference._processor import Suspension
-    from asyncwait.reference._stream import End
+QUEUES: Mapping[Mode, type[ElementQueue]] = MappingProxyType(
+    {"ordered": OrderedQueue, "unordered": UnorderedQueue, "key-ordered": KeyOrderedQueue}
+)
 
 
 class InputStatus(Enum):
@@ -49,7 +80,7 @@ class StreamTask:
 
     def __init__(
         self,
-        parts: Parts,
+        parts: "Parts",
         config: OperatorConfig,
         function: FunctionParts,
         elements: AsyncIterable[Element],
@@ -350,3 +381,126 @@ class StreamTask:
     def post(self, run: Callable[[], object]) -> None:
         """Send a mail; the mailbox of a closed operator drops it."""
         self.mailbox.offer(Mail(run))
+
+
+class ResultStream(OperatorContext[Output]):
+    """The context manager that opens an operator, and returns its results.
+
+    Args:
+        parts: classes of the operator's parts.
+        config: mode, capacity, timeout.
+        fn: the user's function.
+        elements: the input.
+        restore: snapshot of an earlier operator.
+
+    Raises:
+        InvalidConfig: an argument is invalid.
+    """
+
+    def __init__(
+        self,
+        parts: "Parts",
+        config: OperatorConfig,
+        fn: Any,
+        elements: AsyncIterable[Element],
+        restore: Snapshot | None = None,
+    ) -> None:
+        name = "the reference operator"
+        known = "retry", "max_held", "batch", "cache", "limits"
+        super().__init__(check_arguments(config, fn, elements, restore, name, *known))
+        self.parts = parts
+        self.config = config
+        self.elements = elements
+        self.stored: tuple[Stored, ...] = () if restore is None else restore.in_flight
+
+    def prepare(self) -> None:
+        self.task = self.parts.task(
+            self.parts, self.config, self.function, self.elements, self.stored
+        )
+        self.stored = ()  # This object must not keep the elements alive.
+
+    async def open(self) -> None:
+        await self.task.operator.open()
+
+    def start(self) -> Output:
+        self.group.start_soon(self.task.live)
+        self.task.output.home = HomeLoop()
+        return self.task.output
+
+    def stop(self, error: RuntimeError | None) -> None:
+        self.task.output.leave(error)
+        self.task.cancel()
+
+    async def close_source(self) -> BaseException | None:
+        await self.task.source.close()
+        return self.task.source.trouble
+
+    async def close_function(self) -> Exception | None:
+        return await self.task.operator.close()
+
+
+class Parts(Struct, frozen=True, kw_only=True):
+    """Classes of the parts. A variation of the operator replaces some of them.
+
+    Args:
+        stream: opens and leaves the operator.
+        task: runs the mailbox, and passes the input to the operator.
+        mailbox: queue of mails.
+        processor: loop over mails and input.
+        source: reads the input.
+        operator: admits elements.
+        handler: decides one record, by attempts and deadline.
+        attempt: calls the function for one record.
+        gathering: collects attempts for batches.
+        batch: calls the function for a batch.
+        cache: keeps results by key.
+        load: calls the function for a key.
+        gate: lets calls wait until all limits have room for them.
+        cancelled: finds cancelled calls that are abandoned.
+        timers: fires deadlines, limits and back-offs.
+        keys: lets records wait for their keys, in key-ordered mode.
+        queues: queue of admitted elements, for each mode.
+        output: the consumer's side.
+    """
+
+    stream: type[ResultStream] = ResultStream
+    task: type[StreamTask] = StreamTask
+    mailbox: type[TaskMailbox] = TaskMailbox
+    processor: type[MailboxProcessor] = MailboxProcessor
+    source: type[SourceReader] = SourceReader
+    operator: type[AsyncWaitOperator] = AsyncWaitOperator
+    handler: type[ResultHandler] = ResultHandler
+    attempt: type[Attempt] = Attempt
+    gathering: type[Gathering] = Gathering
+    batch: type[BatchCall] = BatchCall
+    cache: type[ResultCache] = ResultCache
+    load: type[LoadCall] = LoadCall
+    gate: type[Gate] = Gate
+    cancelled: type[CancelledCalls] = CancelledCalls
+    timers: type[TimerService] = TimerService
+    keys: type[KeyLines] = KeyLines
+    queues: Mapping[Mode, type[ElementQueue]] = QUEUES
+    output: type[Output] = Output
+
+
+REFERENCE = Parts()
+"""The parts of the reference operator."""
+
+
+def open_with(parts: Parts = REFERENCE) -> OpenOperator:
+    """Return a function that opens operators with these parts.
+
+    Args:
+        parts: parts of the operators.
+    """
+
+    def open_operator(
+        config: OperatorConfig,
+        fn: Any,
+        elements: AsyncIterable[Element],
+        restore: Snapshot | None = None,
+    ) -> ResultStream:
+        """Open an operator; see `asyncwait.spec.OpenOperator`."""
+        return parts.stream(parts, config, fn, elements, restore)
+
+    return open_operator

@@ -85,7 +85,7 @@ class CallsNothingBehindAFence(ResultHandler):
         fences = [
             e for e in takewhile(lambda e: e is not self.entry, before) if isinstance(e, FenceEntry)
         ]
-        if self.operator.keys is None or self.attempts or not fences:
+        if self.operator.config.mode != "key-ordered" or self.attempts or not fences:
             super().start()
         else:
             self.operator.timers.register(self.operator.clock() + 0.001, self.start)
@@ -149,9 +149,10 @@ class GivesLateAnswersToTheirKeys(Attempt):
     """Knows calls by their keys: a late answer goes to the record that holds the key now."""
 
     def on_outcome(self, outcome: Outcome) -> None:
-        line = None
-        if self.operator.keys is not None and self.handler.timed_out:
-            line = self.operator.keys.lines.get(self.handler.record.key)
+        line, operator = None, self.operator
+        assert isinstance(operator, AsyncWaitOperator)
+        if operator.keys is not None and self.handler.timed_out:
+            line = operator.keys.lines.get(self.handler.record.key)
         if line:
             line[0].on_outcome(outcome)
         else:

@@ -19,6 +19,7 @@ from asyncwait.reference import (
     Permit,
     Raised,
     ResultHandler,
+    Waiter,
     WindowCount,
 )
 from asyncwait.spec.limits import BudgetSpent, CostTooLarge
@@ -260,8 +261,9 @@ class ChargesAtTheEnd(Gate):
 class LeavesOutWhatBacksOff(Gate):
     """Leaves a record out if the budget does not pay for its second call."""
 
-    def end_pause(self, handler: ResultHandler, spent: BudgetSpent) -> None:
+    def end_pause(self, handler: Waiter, spent: BudgetSpent) -> None:
         del spent
+        assert isinstance(handler, ResultHandler)
         self.operator.queue.called.pop(handler.entry, None)
         handler.cancel_deadline()
         self.on_spent()

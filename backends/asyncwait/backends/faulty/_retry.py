@@ -252,7 +252,9 @@ class StopsRepeatingAtTheEndOfInput(ResultHandler):
     """Treats every outcome as final once the input has ended: Flink's EI-4."""
 
     def pause_after_failure(self, failure: OperatorError, left: float) -> float | None:
-        if self.operator.output.task.end is not None:
+        task = self.operator.output.task
+        assert isinstance(task, StreamTask)
+        if task.end is not None:
             return None
         return super().pause_after_failure(failure, left)
 

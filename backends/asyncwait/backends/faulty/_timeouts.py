@@ -225,9 +225,7 @@ class SkipsRecordsWithoutSubstitute(ResultHandler):
 class CancelsAllCallsTogether(ResultHandler):
     """Cancels all running calls at the first deadline, like one scope around all calls."""
 
-    together: ClassVar[WeakKeyDictionary[AsyncWaitOperator, list[ResultHandler]]] = (
-        WeakKeyDictionary()
-    )
+    together: ClassVar[WeakKeyDictionary[Any, list[ResultHandler]]] = WeakKeyDictionary()
 
     def on_begun(self) -> None:
         self.together.setdefault(self.operator, []).append(self)
