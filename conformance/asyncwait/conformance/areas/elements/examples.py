@@ -47,9 +47,6 @@ marker-and-nothing-else: ELEM-6, ELEM-7
 equal-markers: ELEM-7, ELEM-6
     Equal latency markers count as two, and the last marker comes out before the end.
     unordered; 0: !1/s !1/s a; 80: !2/s; a: 120 gives a1
-marker-behind-restored-records-that-lack-room: ELEM-6, ELEM-7
-    A snapshot that is taken at once lets the source read no earlier than the restored records.
-    capacity 1; restore |0(a+b); 0: !1; a b: 40 gives *1; requests 0 7; hooks coroutine
 values-are-objects: ELEM-8
     Calls, output and snapshot hold the very objects of values and results, and no copies.
     unordered; capacity 2; 0: a b ^1 a; a: 40 gives a1; b: 80 gives b1 b2; tracked

@@ -63,4 +63,7 @@ restoring-a-full-queue: REST-1, REST-4
     Ten restored records fill all ten slots, and are answered as soon as they are called.
     capacity 10; restore |1(a@0+a@1+a@2+a@3+a@4+a@5+a@6+a@7+a@8+a@9); 0: b; a: gives a1;
     b: 40 gives b1
+marker-behind-restored-records-that-lack-room: REST-4, ELEM-6
+    A snapshot that is taken at once lets the source read no earlier than the restored records.
+    capacity 1; restore |0(a+b); 0: !1; a b: 40 gives *1; requests 0 7; hooks coroutine
 """)
