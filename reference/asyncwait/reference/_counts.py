@@ -32,11 +32,8 @@ from asyncwait.spec.limits import (
     CostUnknown,
     InFlight,
     Limit,
-<<<<<<< HEAD
-    is_finite,
-=======
     NotCalled,
->>>>>>> 12ebd074 (reference: imports run one way, types included)
+    is_finite,
 )
 from asyncwait.toolkit import causes, reraise_fatal, settled, status_of, transient
 
