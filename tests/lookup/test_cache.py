@@ -6,8 +6,8 @@ from lookups import Scripted
 from operators import Odd
 
 from asyncwait.backends.lookup import open_table
+from asyncwait.backends.lookup._cached import Policy
 from asyncwait.backends.lookup._lookup import kept_by, tabled
-from asyncwait.backends.lookup._requests import Policy
 from asyncwait.spec import Cache, CallFailed
 
 pytestmark = pytest.mark.anyio

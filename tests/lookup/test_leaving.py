@@ -8,8 +8,8 @@ from lookups import Readable, Scripted
 from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, FunctionTable, OpenTable, lookup, open_table
+from asyncwait.backends.lookup._cached import Policy
 from asyncwait.backends.lookup._lookup import kept_by, tabled
-from asyncwait.backends.lookup._requests import Policy
 from asyncwait.conformance.harness import run_virtual
 from asyncwait.spec import CallFailed
 

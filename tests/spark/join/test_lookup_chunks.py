@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from asyncwait.backends.lookup import Full
-from asyncwait.backends.lookup._requests import Policy
+from asyncwait.backends.lookup._cached import Policy
 from asyncwait.backends.spark.frame._columns import ERROR_TYPE
 from asyncwait.backends.spark.join import _lookup
 from asyncwait.backends.spark.join._lookup import Shape, keys_of

@@ -7,9 +7,8 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec.structs import asdict
 
-from asyncwait.backends.lookup._cached import Cached
+from asyncwait.backends.lookup._cached import Cached, Policy
 from asyncwait.backends.lookup._chunks import ChunkFeeder, LookupResults, Room
-from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.lookup._table import (
     OpenTable,
     Outcome,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from asyncwait.backends.lookup import Full, Table
-from asyncwait.backends.lookup._requests import Policy
+from asyncwait.backends.lookup._cached import Policy
 from asyncwait.backends.spark._session import require_pyspark
 from asyncwait.backends.spark.frame._wait import require_kinds, require_on_error
 from asyncwait.backends.spark.progress import Progress

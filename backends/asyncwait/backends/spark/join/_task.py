@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from asyncwait.backends import pool
 from asyncwait.backends.lookup import Full, Table, WholeTable
+from asyncwait.backends.lookup._cached import Policy
 from asyncwait.backends.lookup._lookup import kept_by, tabled
-from asyncwait.backends.lookup._requests import Policy
 from asyncwait.backends.lookup._table import Figures
 from asyncwait.backends.services._causes import most_frequent
 from asyncwait.backends.spark._partition import Partition, ThreadedSource
