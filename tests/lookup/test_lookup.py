@@ -14,7 +14,6 @@ from asyncwait.spec import (
     Cache,
     CallFailed,
     OperatorError,
-    Retry,
 )
 
 pytestmark = pytest.mark.anyio
@@ -49,25 +48,6 @@ def test_a_source_that_waits_is_read_where_nobody_has_named_the_loop() -> None:
             return [value async for value, _ in results]
 
     assert asyncio.run(main()) == ["a", "b", "c"]
-
-
-@pytest.mark.parametrize(
-    ("values", "options", "message"),
-    [
-        (["a"], {"timeout": 0.5}, r"^key 'a': the table gave no answer within 0.5 s$"),
-        (
-            [{"id": 1}, {}],
-            {"key": lambda value: value["id"]},
-            r"^Record \{\}: its key can't be told: KeyError\('id'\)$",
-        ),
-    ],
-)
-async def test_a_failure_names_its_key_or_its_value(
-    values: Any, options: Any, message: str
-) -> None:
-    async with lookup(values, Scripted(), **options) as results:
-        with pytest.raises(OperatorError, match=message):
-            await read(results)
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 7, 40])
@@ -149,47 +129,6 @@ def test_an_interruption_comes_out_plainly(interruption: type[BaseException], lo
     assert source.closed == 1
 
 
-HANDLED: dict[str, Any] = {
-    "rows": (lambda value, error: [str(error)], [("b", ["{}"]), ("c", ["c"])]),
-    "no rows": (lambda *_: iter(()), [("b", []), ("c", ["c"])]),
-    "skip": ("skip", [("c", ["c"])]),
-}
-
-
-@pytest.mark.parametrize("how", HANDLED)
-@pytest.mark.parametrize(
-    ("options", "reason"),
-    [
-        ({}, "key 'b': the call failed: OSError('down')"),
-        (
-            {"retry": Retry(max_attempts=3, initial=1)},
-            "key 'b': the call failed: OSError('down') (after 3 attempts)",
-        ),
-        (
-            {"retry": Retry(max_attempts=9, initial=1), "timeout": 2.5},
-            (
-                "key 'b': the table gave no answer within 2.5 s; "
-                "the attempt before failed: OSError('down')"
-            ),
-        ),
-    ],
-)
-async def test_a_failure_may_have_other_rows_or_leave_its_value_out(
-    how: str, options: Any, reason: str
-) -> None:
-    on_error, behind = HANDLED[how]
-    table = Scripted(b=OSError("down"))
-
-    async with lookup([*"abca"], table, on_error=on_error, **options) as results:
-        found = [(value, list(rows)) async for value, rows in results]
-        figures = results.statistics()
-
-    told = [(value, [row.format(reason) for row in rows]) for value, rows in behind]
-    assert found == [("a", ["a"]), *told, ("a", ["a"])]
-    assert (figures.failures_handled, figures.in_flight) == (1, 0)
-    assert (figures.rows, figures.loads, figures.shared) == (4, 3, 1)
-
-
 async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
     error = OSError("down")
     table = Scripted(b=error)
@@ -216,29 +155,3 @@ async def test_whoever_handles_a_failure_has_its_value_and_its_cause() -> None:
     ]
     assert seen[1][2] is error
     assert (figures.rows, figures.failures_handled, figures.null_keys) == (4, 4, 1)
-
-
-@pytest.mark.parametrize(
-    ("given", "reason"),
-    [
-        (None, "the call failed: OSError('down')"),
-        (
-            {"town": "Rome"},
-            "handler raised TypeError(\"expected rows, got {'town': 'Rome'}; return",
-        ),
-        (5, "expected an iterable of results, got 5 (int)"),
-        (KeyError("no"), ", and the failure handler raised KeyError('no')"),
-    ],
-)
-async def test_a_failure_that_is_not_handled_ends_the_stream(given: Any, reason: str) -> None:
-    def handle(*_: Any) -> Any:
-        if isinstance(given, Exception):
-            raise given
-        return given
-
-    async with lookup([*"ab"], Scripted(b=OSError("down")), on_error=handle) as results:
-        with pytest.raises(OperatorError, match=r"^key 'b': ") as caught:
-            await anext(results)
-        assert results.statistics().failures_handled == 0
-
-    assert reason in str(caught.value)

@@ -14,12 +14,13 @@ from math import inf
 from typing import Any
 
 import anyio
-from lookups import Readable, Values, outcome, read
+from lookups import Readable, Values, outcome
 from msgspec.structs import asdict
+from operators import seconds_now
 
 from asyncwait.backends.lookup import Full, LookupStatistics, lookup, open_table
 from asyncwait.conformance.harness import run_virtual
-from asyncwait.spec import Batch, Cache, Retry, RetryAfter
+from asyncwait.spec import Batch, Cache, OperatorError, Retry, RetryAfter
 
 NAN = float("nan")
 KEYS: dict[str, Any] = {
@@ -156,6 +157,35 @@ STREAMS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
+def _raise(*_: Any) -> Any:
+    raise KeyError("no")
+
+
+HANDLERS: dict[str, Any] = {
+    "other rows": lambda _, error: [str(error)],
+    "no rows": lambda *_: iter(()),
+    "skip": "skip",
+    "no answer": lambda *_: None,
+    "a row in place of rows": lambda *_: {"town": "Rome"},
+    "no collection": lambda *_: 5,
+    "an error": _raise,
+}
+LATE = {"retry": Retry(max_attempts=9, initial=1), "timeout": 2.5}
+STREAMS |= {
+    f"a failure is handled by {name}{when}": ("b=down a b c a", {"on_error": handler, **options})
+    for name, handler in HANDLERS.items()
+    for when, options in (
+        ("", {}),
+        (" after retries", {"retry": Retry(max_attempts=3, initial=1)}),
+        (" at a deadline", LATE),
+    )
+}
+STREAMS |= {
+    "a deadline names its key": ("a 1.0 b", {"timeout": 0.5}),
+    "a key that can't be told names its value": ("a b", {"key": {"a": "a"}.__getitem__}),
+}
+
+
 def told() -> str:
     """Return what comes of all scripts, which is the same on both loops."""
     lines: list[str] = []
@@ -201,16 +231,16 @@ async def _looked_up(script: str, options: dict[str, Any]) -> list[str]:
 
 
 async def _streamed(script: str, options: dict[str, Any]) -> list[str]:
-    table = _table()
-    async with lookup(
-        Values(*(_item(table, each) for each in script.split())), table, **options
-    ) as results:
-        found = await read(results)
+    table, lines = _table(), list[str]()
+    source = Values(*(_item(table, each) for each in script.split()))
+    async with lookup(source, table, **options) as results:
+        try:
+            async for key, rows in results:
+                lines.append(f"{seconds_now():.6g} {key}: {_shown(rows)}")
+        except OperatorError as error:
+            lines.append(f"{seconds_now():.6g} {error}")
         figures = results.statistics()
-    return [
-        *(f"{at:.6g} {key}: {_shown(rows)}" for at, key, rows in found),
-        *_told_by(table, figures),
-    ]
+    return [*lines, *_told_by(table, figures)]
 
 
 def _table() -> Readable:
@@ -237,7 +267,7 @@ def _change(table: Readable, word: str) -> None:
 
 
 def _shown(rows: Any) -> str:
-    return rows if isinstance(rows, str) else str(rows and [*rows])
+    return rows if isinstance(rows, str) else str(None if rows is None else [*rows])
 
 
 def _told_by(table: Readable, figures: LookupStatistics) -> list[str]:
