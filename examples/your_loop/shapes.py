@@ -2,7 +2,7 @@
 
 asyncwait verify shapes:sliding
 
-What stands round each is what stands round a peer, and two of the shapes are peers.
+What stands round each is what stands round a peer, and three of the shapes are peers.
 """
 
 import asyncio
@@ -17,19 +17,7 @@ from asyncwait.spec import Record
 sys.path.append(str(Path(__file__).resolve().parents[1] / "peers"))
 
 from aiostream_map import mapped
-from asyncio_window import window
-
-
-async def gather(values: Source, function: Function, size: int) -> AsyncIterator[list[Record]]:
-    """Gather all calls, of which a semaphore lets so many run at once."""
-    room = asyncio.Semaphore(size)
-
-    async def limited(value: Record) -> list[Record]:
-        async with room:
-            return await function.call(value)
-
-    for results in await asyncio.gather(*[limited(value) async for value in values]):
-        yield results
+from asyncio_peers import gathered, windowed
 
 
 async def workers(values: Source, function: Function, size: int) -> AsyncIterator[list[Record]]:
@@ -52,7 +40,7 @@ async def workers(values: Source, function: Function, size: int) -> AsyncIterato
         yield results
 
 
-gathering = partial(peer_backend, gather, "ordered")
+gathering = partial(peer_backend, gathered, "ordered")
 working = partial(peer_backend, workers, "unordered")
-sliding = partial(peer_backend, window, "ordered")
+sliding = partial(peer_backend, windowed, "ordered")
 streaming = partial(peer_backend, partial(mapped, in_order=True), "ordered")

@@ -1,14 +1,44 @@
-"""`asyncio.gather`, and tasks of a `TaskGroup`, of which a semaphore lets so many run at once.
+"""Operators that people write in plain asyncio, with a semaphore or a window for the capacity.
 
-asyncwait verify asyncio_gather:gathering asyncio_gather:grouping
+asyncwait verify asyncio_peers:as_completed asyncio_peers:window
+asyncwait verify asyncio_peers:gathering asyncio_peers:grouping
 """
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 
 from asyncwait.conformance.adapting import Function, Source, peer_backend
 from asyncwait.spec import Record
+
+
+async def completed(
+    records: Source, function: Function, capacity: int
+) -> AsyncIterator[list[Record]]:
+    """Read everything, and give results as calls end."""
+    room = asyncio.Semaphore(capacity)
+
+    async def limited(record: Record) -> list[Record]:
+        async with room:
+            return await function.call(record)
+
+    tasks = [asyncio.create_task(limited(record)) async for record in records]
+    for next_one in asyncio.as_completed(tasks):
+        yield await next_one
+
+
+async def windowed(
+    records: Source, function: Function, capacity: int
+) -> AsyncIterator[list[Record]]:
+    """Begin calls until the window is full, then wait for the first of them."""
+    tasks = deque[asyncio.Task[list[Record]]]()
+    async for record in records:
+        tasks.append(asyncio.create_task(function.call(record)))
+        if len(tasks) == capacity:
+            yield await tasks.popleft()
+    while tasks:
+        yield await tasks.popleft()
 
 
 async def limited(
@@ -39,5 +69,7 @@ async def grouped(*given: object) -> AsyncIterator[list[Record]]:
         yield task.result()
 
 
+as_completed = partial(peer_backend, completed, "unordered")
+window = partial(peer_backend, windowed, "ordered")
 gathering = partial(peer_backend, gathered, "ordered")
 grouping = partial(peer_backend, grouped, "ordered")
