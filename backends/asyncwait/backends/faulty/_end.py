@@ -297,7 +297,7 @@ class KeepsAHeartbeat(StreamTask):
         super().finish()
 
 
-@breaks("END-5")
+@breaks("END-5", is_bound=True)  # on trio every scope does
 class CutsTheCleanUpOfItsSourceShort(SourceReader):
     """Cancels the source by an anyio scope, which cancels each wait of its clean-up."""
 

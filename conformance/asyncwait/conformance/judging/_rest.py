@@ -76,10 +76,11 @@ _OVER = {"failed", "hung", "livelock"}
 
 
 class Moment(NamedTuple):
-    """The end of an instant, the number of its last event, and whether the consumer waits."""
+    """The end of an instant, its last event, the next event, and whether the consumer waits."""
 
     at: float
     seq: int
+    until: float
     waiting: bool
 
 
@@ -122,7 +123,7 @@ def _moments(facts: Facts) -> Iterator[Moment]:
             waiting = kind is SinkWaits
         # A blocked loop is no rest: it may not have run yet in this instant.
         if then > event.at and kind is not Blocked:
-            yield Moment(event.at, seq, waiting and end_at > event.at)
+            yield Moment(event.at, seq, then, waiting and end_at > event.at)
 
 
 class Stay(NamedTuple):
@@ -233,12 +234,14 @@ class Rest(Struct, frozen=True, eq=False):
 
     Args:
         at: the instant that ends, in ms.
+        until: the instant of the next event, or of the leg's end.
         in_flight: number of present records that must count; in unordered mode records without
             results may be gone already.
     """
 
     at: float
     seq: int
+    until: float
     waiting: bool
     failed: bool
     known: int
@@ -283,9 +286,7 @@ def rests(
         are_lost |= {item.pos for item in items if item.is_record and item.call is None}
     present = _present(facts, there, moments, are_lost)
     answers: _Answers = {
-        "at": [moment.at for moment in moments.all],
-        "seq": [moment.seq for moment in moments.all],
-        "waiting": [moment.waiting for moment in moments.all],
+        **{name: [getattr(each, name) for each in moments.all] for name in Moment._fields},
         "failed": [fail_at <= moment.at for moment in moments.all],
         "emittable": tuple(_emittable(facts, there, moments)),
         **present,

@@ -44,10 +44,9 @@ def settled(leg: LegHistory) -> Sequence[Rest]:
     No event shows the end of a back-off: if no batch starts then, the clock does not stop there.
     """
     back = {wait.sure for wait in leg.once(waits) if wait.sure < NEVER}
-    times = [*(event.at for event in leg.events), leg.end_at]
     found: list[Rest] = []
     for rest in moments(leg):
-        until = min(times[rest.seq + 1], leg.may_be_over_at)
+        until = min(rest.until, leg.may_be_over_at)
         found += [rest, *(replace(rest, at=at) for at in sorted(back) if rest.at < at < until)]
     return found
 

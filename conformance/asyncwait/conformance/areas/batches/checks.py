@@ -68,11 +68,10 @@ def no_record_gathers_for_longer_than_it_may(leg: LegHistory) -> Iterator[Findin
     planned = leg.scenario.batch
     if planned is None:
         return
-    times = [*(event.at for event in leg.events), leg.end_at]
     for rest, gathering in _gathered(leg):
         for wait in gathering:
             due = wait.sure + planned.max_wait
-            if due < min(times[rest.seq + 1], leg.may_be_over_at, wait.item.decided_at) - ROUNDING:
+            if due < min(rest.until, leg.may_be_over_at, wait.item.decided_at) - ROUNDING:
                 yield f"{wait.item} gathers since {wait.sure:g}, and did not go", due
     yield from holds(
         len(batch) < planned.max_size and batch[0].at > _earliest(leg, batch)

@@ -74,10 +74,7 @@ def idles(leg: LegHistory) -> Sequence[Idle]:
 
 
 def _moments(leg: LegHistory) -> Iterator[tuple[Rest, float]]:
-    times = [*(event.at for event in leg.events), leg.end_at]
-    for rest in leg.waits:
-        if (until := times[rest.seq + 1]) <= leg.may_be_over_at:
-            yield rest, until
+    return ((rest, rest.until) for rest in leg.waits if rest.until <= leg.may_be_over_at)
 
 
 def _waiters(leg: LegHistory, rest: Rest, until: float) -> Iterator[Waiter]:

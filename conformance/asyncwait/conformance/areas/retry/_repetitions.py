@@ -69,8 +69,7 @@ class Waits:
         # With batches, a call also waits for other records, which no back-off bounds.
         self._over_at = leg.over_at if leg.scenario.batch is None else -NEVER
         self._rests = leg.waits
-        times = [*(event.at for event in leg.events), leg.end_at]
-        self._ends = [times[rest.seq + 1] for rest in self._rests]
+        self._ends = [rest.until for rest in self._rests]
 
     def beyond(self, until: float, seq: float = NEVER) -> float:
         """Return when time first moved beyond `until`; NEVER if it did not.
