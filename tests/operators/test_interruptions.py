@@ -11,6 +11,7 @@ from operators import INTERRUPTIONS, Sleeper, Source, in_threads
 
 from asyncwait.conformance.harness import VirtualLoop
 from asyncwait.spec import Element, OpenOperator, OperatorConfig, ResultFuture
+from asyncwait.toolkit import running_trio
 
 CALLBACK_PLACES = {"invoke", "supplier", "supplier in a thread"}
 PLACES = [
@@ -118,7 +119,7 @@ class Program:
         return Raising("a", "b", *later, 99)
 
     async def run(self) -> None:
-        if asyncio_runs():
+        if running_trio() is None:
             # asyncio itself says what ends the loop, and once is enough.
             asyncio.get_running_loop().set_exception_handler(lambda *_: None)
         config = OperatorConfig(timeout=3)
@@ -128,14 +129,6 @@ class Program:
                 self.at("body")
             else:
                 await anext(results)
-
-
-def asyncio_runs() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 @pytest.mark.all_profiles

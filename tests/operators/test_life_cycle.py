@@ -9,7 +9,6 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
-import trio
 from operators import OPERATORS, Callbacks, Source, echo, in_threads, read_all
 
 from asyncwait.conformance.harness import VirtualLoop
@@ -54,12 +53,9 @@ def test_operators_live_in_threads_beside_each_other(
             both_are_there.wait(10)
             came[thread] = [element.value async for element in results]
 
-    runs = {
-        "asyncio": lambda thread: asyncio.run(live(thread)),
-        "trio": lambda t: trio.run(live, t),
-    }
     threads = [
-        threading.Thread(target=runs[loop], args=(number,)) for number, loop in enumerate(loops)
+        threading.Thread(target=anyio.run, args=(live, number), kwargs={"backend": loop})
+        for number, loop in enumerate(loops)
     ]
     for thread in threads:
         thread.start()

@@ -23,14 +23,13 @@ def claim_exports(module: str) -> None:
     namespace = vars(sys.modules[module])
     for name in namespace["__all__"]:
         item = namespace[name]
-        if isinstance(item, type | FunctionType | _Cached) and _may_claim(module, item.__module__):
+        if not isinstance(item, type | FunctionType | _Cached):
+            continue
+        home = item.__module__
+        is_private = home.startswith("asyncwait.") and "._" in home
+        if is_private or home.startswith(f"{module}."):
             item.__module__ = module
             item.__qualname__ = name  # pickle also finds a function that was made in a function
-
-
-def _may_claim(module: str, home: str) -> bool:
-    is_private = home.startswith("asyncwait.") and "._" in home
-    return is_private or home.startswith(f"{module}.")
 
 
 __all__ = ["claim_exports"]

@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -182,13 +182,8 @@ def vectors_from_json(data: bytes) -> VectorFile:
 
 def shipped_vectors() -> Mapping[str, VectorFile]:
     """Return the vectors that come with the specification, by the name of their file."""
-    return {name: vectors_from_json(data) for name, data in _shipped()}
-
-
-def _shipped() -> Iterator[tuple[str, bytes]]:
-    folder: Any = files("asyncwait.spec.vectors").joinpath("data")
-    for file in sorted(folder.iterdir(), key=lambda file: str(file.name)):
-        yield file.name, file.read_bytes()
+    found = {each.name: each for each in files("asyncwait.spec.vectors").joinpath("data").iterdir()}
+    return {name: vectors_from_json(found[name].read_bytes()) for name in sorted(found)}
 
 
 _ABOUT = "A file of vectors: scenarios, the rules they prove, and what they come to."
