@@ -203,48 +203,29 @@ def test_an_interruption_in_a_source_is_for_the_program(error: BaseException) ->
 
 
 class Value:
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-
-class Watched:
-    def __init__(self) -> None:
-        self.may_end = threading.Event()
-        self._alive: list[weakref.ref[Value]] = []
-
-    def make(self, number: int) -> Value:
-        value = Value(number)
-        self._alive.append(weakref.ref(value))
-        return value
-
-    def values(self, count: int) -> Iterator[Value]:
-        yield from map(self.make, range(count))
-        await_event(self.may_end)
-
-    def __call__(self, value: Value) -> Value:
-        return self.make(value.number)
-
-    def alive(self) -> list[int]:
-        values = [reference() for reference in self._alive]
-        return [value.number for value in values if value is not None]
-
-
-def drop(results: Any, count: int) -> None:
-    for _ in range(count):
-        next(results)
+    """A value that can be watched."""
 
 
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("limit", [None, 99], ids=["no timeout", "timeout"])
 def test_what_was_emitted_dies_while_the_source_is_silent(mode: str, limit: float | None) -> None:
-    watched = Watched()
-    with WAITS[mode](
-        map(watched.make, range(1, 200)), watched.__call__, timeout=limit, capacity=9
-    ) as results:
-        drop(results, 199)
-        wait_until(lambda: watched.alive() == [])
+    alive, may_end = weakref.WeakSet[Value](), threading.Event()
 
-    with WAITS[mode](watched.values(1), lambda value: None, timeout=limit) as results:
-        drop(results, 1)
-        wait_until(lambda: watched.alive() == [])
-        watched.may_end.set()
+    def make(_: object) -> Value:
+        value = Value()
+        alive.add(value)
+        return value
+
+    def values() -> Iterator[Value]:
+        yield make(0)
+        await_event(may_end)
+
+    with WAITS[mode](map(make, range(199)), make, timeout=limit, capacity=9) as results:
+        for _ in range(199):
+            next(results)
+        wait_until(lambda: not alive)
+
+    with WAITS[mode](values(), lambda value: None, timeout=limit) as results:
+        next(results)
+        wait_until(lambda: not alive)
+        may_end.set()
