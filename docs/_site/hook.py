@@ -58,16 +58,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for path, uri in ELSEWHERE.items():
         files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
     brought = [uri for uri in ELSEWHERE.values() if uri.endswith(".md")]
-    linked = [path for uri in [*by_hand, *brought] for path in _code_behind(files, uri)]
+    linked = [
+        path
+        for uri in [*by_hand, *brought]
+        if (file := files.get_file_from_path(uri))
+        for path in code_linked(file.content_string, uri)
+    ]
     for uri, text in [*_generated(), *source_pages(linked)]:
         files.append(File.generated(config, uri, content=text))
     return files
-
-
-def _code_behind(files: Files, uri: str) -> Iterator[str]:
-    file = files.get_file_from_path(uri)
-    assert file is not None
-    yield from code_linked(file.content_string, uri)
 
 
 def _generated() -> Iterator[tuple[str, str]]:
@@ -86,16 +85,13 @@ def _generated() -> Iterator[tuple[str, str]]:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Change links for the site, and add their evidence to rules."""
     uri = page.file.src_uri
-    if page.file.generated_by is not None and not _has_links_of_the_repository(uri):
+    has_links = uri in (*ELSEWHERE.values(), *TABLES) or uri.startswith("peers")
+    if page.file.generated_by is not None and not has_links:
         return markdown
     text = relinked(markdown, uri)
     if CHAPTER.fullmatch(uri):
         text = decorated(text, uri)
     return "\n".join(_row(line, uri) for line in text.split("\n")) if uri in TABLES else text
-
-
-def _has_links_of_the_repository(uri: str) -> bool:
-    return uri in (*ELSEWHERE.values(), *TABLES) or uri.startswith("peers")
 
 
 def _row(line: str, uri: str) -> str:

@@ -138,7 +138,13 @@ def _matrix(report: Report, *, every: bool) -> Table:
 def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text]]:
     rules = [rule for rule in report.rules if rule.area == area]
     ids = {rule.id for rule in rules}
-    cells = [_passed(run, ids) for run in report.runs]
+    cells = []
+    for run in report.runs:
+        statuses = [result.status for result in run.results if result.rule in ids]
+        passed = passed_of(statuses)
+        is_good = {"pass", "not-applicable"}.issuperset(statuses) and not run.doubt
+        style = "dim" if passed == "-" else "green" if is_good else "red"
+        cells.append(Text(passed, style=style))
     yield [Text(f"{name_of(area)}  {one_line(rules[0].chapter)}", style="bold"), *cells]
     for rule in rules:
         found = [
@@ -149,15 +155,6 @@ def _rows(report: Report, area: str, *, every: bool) -> Iterator[list[str | Text
             styles = [_style(report.runs[n], status) for n, status in enumerate(found)]
             told = [Text(status, style=style) for status, style in zip(found, styles, strict=True)]
             yield [Text(f"  {name_of(rule.id)}  {one_line(rule.title)}"), *told]
-
-
-def _passed(run: Run, ids: set[str]) -> Text:
-    statuses = [result.status for result in run.results if result.rule in ids]
-    told = passed_of(statuses)
-    if told == "-":
-        return Text(told, style="dim")
-    is_good = {"pass", "not-applicable"}.issuperset(statuses) and not run.doubt
-    return Text(told, style="green" if is_good else "red")
 
 
 def _style(run: Run, status: str) -> str:

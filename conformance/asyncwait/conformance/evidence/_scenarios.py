@@ -46,7 +46,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
-from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -291,10 +290,13 @@ LONGEST = 1_000
 
 def describe_scenario(scenario: Scenario) -> list[str]:
     """Return a scenario in lines that `scenario_of` reads, if `; ` joins them."""
-    inputs = groupby(scenario.inputs, attrgetter("at"))
+    inputs: dict[int, list[str]] = {}
+    for each in scenario.inputs:
+        blocks = f"%{each.blocks}" if each.blocks else ""
+        inputs.setdefault(each.at, []).append(f"{word_for(each.element)}{blocks}")
     lines = [
         "; ".join(_settings(scenario)),
-        "; ".join(f"{at}: {' '.join(_repeated('*', map(_input, timed)))}" for at, timed in inputs),
+        "; ".join(f"{at}: {' '.join(_repeated('*', words))}" for at, words in inputs.items()),
         *map(_told_plan, scenario.plans),
     ]
     return [
@@ -340,10 +342,6 @@ def _repeated(sign: str, words: Iterable[str]) -> Iterator[str]:
     for word, same in groupby(words):
         count = len(list(same))
         yield f"{count}{sign}{word}" if count > 1 else word
-
-
-def _input(timed: Timed) -> str:
-    return f"{word_for(timed.element)}{f'%{timed.blocks}' if timed.blocks else ''}"
 
 
 def _told_plan(plan: Plan) -> str:

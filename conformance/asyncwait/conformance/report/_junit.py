@@ -40,7 +40,10 @@ def to_junit(report: Report) -> bytes:
     for run, title in zip(report.runs, titles(report), strict=True):
         suites.append(_suite(report, run, title))
     if report.doubt:
-        suites.append(_doubt(report.doubt))
+        suite = ET.SubElement(suites, "testsuite", name="report", time="0.000")
+        case = ET.SubElement(suite, "testcase", classname="report", name="is whole", time="0.000")
+        ET.SubElement(case, "error", type="inconclusive", message=_clean(report.doubt))
+        _count(suite)
     for key in ("tests", "failures", "errors"):  # Jenkins does not know "skipped" there.
         suites.set(key, str(sum(int(suite.get(key, "0")) for suite in suites)))
     suites.set("time", f"{sum(float(suite.get('time', '0')) for suite in suites):.3f}")
@@ -68,7 +71,8 @@ def _suite(report: Report, run: Run, title: str) -> ET.Element:
         _add_case(suite, report, run, result)
     _add_whole(suite, run)
     ET.SubElement(suite, "system-out").text = _clean(run.line)
-    return _counted(suite)
+    _count(suite)
+    return suite
 
 
 def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> None:
@@ -78,15 +82,12 @@ def _add_case(suite: ET.Element, report: Report, run: Run, result: Result) -> No
     if not outcome:
         return
     outcome = "skipped" if result.forgiven else outcome
-    said = ET.SubElement(case, outcome, type=result.status, message=_clean(_said(run, result)))
+    level = "does not decide: " if result.forgiven else ""
+    text = result.note or (result.evidence[0].text if result.evidence else run.doubt)
+    message = f"{level}{result.status}: {text}".removesuffix(": ")
+    said = ET.SubElement(case, outcome, type=result.status, message=_clean(message))
     if result.evidence:
         said.text = joined(result_lines(report, run, result))
-
-
-def _said(run: Run, result: Result) -> str:
-    level = "does not decide: " if result.forgiven else ""
-    text = result.evidence[0].text if result.evidence else run.doubt
-    return f"{level}{result.status}: {result.note or text}".removesuffix(": ")
 
 
 def _add_whole(suite: ET.Element, run: Run) -> None:
@@ -110,19 +111,11 @@ def _case(suite: ET.Element, run: Run, group: str, name: str) -> ET.Element:
     )
 
 
-def _doubt(text: str) -> ET.Element:
-    suite = ET.Element("testsuite", name="report", time="0.000")
-    case = ET.SubElement(suite, "testcase", classname="report", name="is whole", time="0.000")
-    ET.SubElement(case, "error", type="inconclusive", message=_clean(text))
-    return _counted(suite)
-
-
-def _counted(suite: ET.Element) -> ET.Element:
-    """Return a suite with its figures, which build servers do not add up themselves."""
+def _count(suite: ET.Element) -> None:
+    """Add a suite's figures, which build servers do not add up themselves."""
     suite.set("tests", str(len(suite.findall("testcase"))))
     for key, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(key, str(len(suite.findall(f"testcase/{tag}"))))
-    return suite
 
 
 def _clean(text: str) -> str:

@@ -231,13 +231,9 @@ def to_row(report: Report) -> str:
 def _row(report: Report, run: Run) -> str:
     scenarios = f"{run.footer.scenarios:,}" if run.footer else "unknown"
     passed = f"{run.count('pass')}/{run.applicable}"
-    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, _when(report, run))
+    # The day; the moment in UTC if the backend has several runs.
+    when, count = run.header.created.partition("T")[0], count_of(report, run.name)
+    if count > 1:
+        when = f"{run.header.created}, the newest of {count:,} runs"
+    cells = (run.name, run.claim, passed, scenarios, run.header.asyncwait, when)
     return f"| {' | '.join(map(plain, cells))} |"
-
-
-def _when(report: Report, run: Run) -> str:
-    """Return the day of a run; if its backend has several runs, the moment in UTC."""
-    count = count_of(report, run.name)
-    if count == 1:
-        return run.header.created.partition("T")[0]
-    return f"{run.header.created}, the newest of {count:,} runs"

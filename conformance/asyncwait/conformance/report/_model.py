@@ -394,16 +394,17 @@ def changes(report: Report) -> Iterator[Changed]:
     """
     for before, after in pairwise(report.runs):
         if before.name == after.name and not before.doubt and not after.doubt:
-            told = [(rule, *_statuses(before, after, rule)) for rule in report.by_rule]
-            yield Changed(before, after, tuple(each for each in told if each[1] != each[2]))
-
-
-def _statuses(before: Run, after: Run, rule: str) -> tuple[str, str]:
-    """Return the status of a rule in both runs; equal if a run did not select the rule."""
-    was, now = (run.by_rule[rule].status if rule in run.by_rule else "" for run in (before, after))
-    if (not was and before.header.only) or (not now and after.header.only):
-        return "", ""
-    return was or NOT_THERE, now or NOT_THERE
+            told = []
+            for rule in report.by_rule:
+                found = [run.by_rule.get(rule) for run in (before, after)]
+                was, now = (NOT_THERE if each is None else each.status for each in found)
+                # Nothing is known of a rule that a run did not select.
+                is_known = (found[0] or not before.header.only) and (
+                    found[1] or not after.header.only
+                )
+                if was != now and is_known:
+                    told.append((rule, was, now))
+            yield Changed(before, after, tuple(told))
 
 
 def titles(report: Report) -> tuple[str, ...]:

@@ -429,20 +429,22 @@ def _spec(terms: Terms, backend: Described) -> str:
 
 def settled_results(results: Iterable[RuleResult], settled: Settled) -> tuple[RuleResult, ...]:
     """Return the results with the consequences of expired entries and of newer rules."""
-    return tuple(_settled(result, settled) for result in results)
+    return tuple(
+        _settled(replace(result, is_newer=result.rule.id in settled.newer), settled)
+        for result in results
+    )
 
 
 def _settled(result: RuleResult, settled: Settled) -> RuleResult:
-    rule = result.rule.id
-    result = replace(result, is_newer=rule in settled.newer)
-    entry = settled.entries.get(rule)
+    entry = settled.entries.get(result.rule.id)
     if entry is None:
         return result
-    over = f"its expected failure expired on {entry.until}" if rule in settled.expired else ""
+    is_over = result.rule.id in settled.expired
+    over = f"its expected failure expired on {entry.until}" if is_over else ""
     if result.status == "fail":
         why = over or "it is expected to fail, but in other scenarios"
         return replace(result, note=f"{why}: {entry.reason}")
-    if result.status == "unexpected-pass" or (over and result.status == "pass"):
+    if result.status == "unexpected-pass" or (is_over and result.status == "pass"):
         why = f"{over}, and it holds" if over else "it holds"
         what = f"{entry.reason}: {why}, so take its entry out of {settled.file}"
         return replace(result, status="unexpected-pass", note=what)
