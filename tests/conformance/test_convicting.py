@@ -3,10 +3,9 @@
 import re
 
 import pytest
-from click.testing import CliRunner
+from outside import run
 
 from asyncwait.backends.faulty import FAULTY
-from asyncwait.conformance._commands import asyncwait
 from asyncwait.conformance.areas import CHECKS, EXAMPLES, all_witnesses
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.harness import play
@@ -25,12 +24,6 @@ PLAYED: list[tuple[Scenario, tuple[str, ...]]] = [
     *((scenario, ()) for scenario in generate(60, seed=0)),
 ]
 """Scenarios, each with the rules that it is about."""
-
-
-def run(*arguments: str) -> tuple[int, str]:
-    """Run the command in this process; return its exit code and what it said."""
-    done = CliRunner().invoke(asyncwait, arguments)
-    return done.exit_code, done.stdout
 
 
 @pytest.mark.parametrize("rule", PREMISES)
@@ -59,11 +52,11 @@ def test_what_breaks_a_rule_by_hand_can_convict_by_it() -> None:
 
 
 def test_a_rule_is_played_where_it_can_be_shown() -> None:
-    code, out = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "40")
+    done = run("verify", "reference-asyncio", "--rule", "STAT-7", "--count", "40")
 
-    assert code == 0, out
-    said = re.search(r"\(1 rule passes, (\d+) of (\d+) scenarios can show it\)$", out)
-    assert said is not None, out
+    assert done.exit_code == 0, done.output
+    said = re.search(r"\(1 rule passes, (\d+) of (\d+) scenarios can show it\)$", done.stdout)
+    assert said is not None, done.output
     assert int(said[1]) < len(EXAMPLES) < int(said[2])
 
 
@@ -79,10 +72,10 @@ def test_the_examples_about_a_rule_come_first() -> None:
 
 def test_a_should_stops_nothing() -> None:
     should = next(f for f in FAULTY if rules()[f.rule].level == "SHOULD" and not f.blocks)
-    code, out = run(
+    done = run(
         "verify", f"faulty-{should.name}", "--rule", should.rule, "--fail-fast", "--count", "1"
     )
 
-    assert code == 0, out
-    assert "1 fail, 1 of the failures not of a MUST" in out
-    assert "stopped" not in out
+    assert done.exit_code == 0, done.output
+    assert "1 fail, 1 of the failures not of a MUST" in done.stdout
+    assert "stopped" not in done.stdout

@@ -1,10 +1,13 @@
 """What is smaller than a scenario, and the search for the smallest failure of each rule."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
+from pathlib import Path
 
 import msgspec
 import pytest
+from outside import run
 from sample import some
 
 from asyncwait.conformance.areas import EXAMPLES
@@ -12,7 +15,7 @@ from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
-from asyncwait.conformance.verifying import NOT_SMALLEST, Search, reductions, shrink
+from asyncwait.conformance.verifying import NOT_SMALLEST, Search, find_scenarios, reductions, shrink
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
@@ -20,7 +23,9 @@ from asyncwait.spec.scenario import (
     Leg,
     Scenario,
     Trace,
+    id_of,
     key_of,
+    scenarios_from_json,
     size_of,
 )
 
@@ -152,3 +157,50 @@ def test_whoever_runs_out_of_time_is_told() -> None:
     assert noted(never) == ("known", True)
     assert noted(lambda: next(asked) >= 3) == (f"known; {NOT_SMALLEST}", True)
     assert noted(lambda: True) == (f"known; {NOT_SMALLEST}", False)
+
+
+BACKEND = "faulty-knows-one-mode"
+EXAMPLE = "the-last-finishes-first"
+
+
+def test_nothing_can_be_left_out_of_what_the_command_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    done = run("play", "--shrink", BACKEND, EXAMPLE)
+
+    *_, said, found, again = done.stdout.splitlines()
+    (smallest,) = scenarios_from_json(found.encode())
+    assert done.exit_code == 1, done.output
+    assert len(smallest.inputs) == 2
+    assert smallest.plans[0].steps[0].after == 40
+    assert said.startswith("326 characters of JSON before, 174 now; ")
+    assert done.stdout.startswith(f"{id_of(smallest)}: ordered; ")
+    assert again == f"again: asyncwait play {BACKEND} {id_of(smallest)} --trace"
+    assert find_scenarios(id_of(smallest)) == (smallest,)
+
+
+def test_when_the_time_is_over_the_smallest_so_far_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = run("play", "--shrink", BACKEND, EXAMPLE, "--seconds", "1e-9")
+
+    said = done.stdout.splitlines()[-3]
+    assert done.exit_code == 1, done.output
+    assert re.search(r" 326 now; 0 tried; .* --seconds 2e-09 ", said)
+
+
+def test_a_chosen_rule_stays_broken_and_by_default_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = "a-clean-up-when-a-run-crashes"  # It breaks ORD-1, and REST-7 later.
+    first = run("play", "--shrink", BACKEND, example, "--seconds", "5")
+    chosen = run("play", "--shrink", BACKEND, example, "--rule", "REST-7")
+
+    assert "REST-7 broken: " not in first.stdout
+    assert "REST-7 broken: " in chosen.stdout
+    (smallest,) = scenarios_from_json(chosen.stdout.splitlines()[-2].encode())
+    assert smallest.crashes

@@ -107,6 +107,7 @@ _MODULES = (
 
 USAGE = (
     "report .",
+    "report nowhere.jsonl",
     "verify",
     "verify pol-asyncio",
     *(f"verify {module}:backend --count 1" for module in _MODULES),

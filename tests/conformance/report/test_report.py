@@ -144,13 +144,6 @@ def test_what_is_no_report_is_refused(
     assert str(refused.value).partition("r.jsonl")[2].lstrip(", ").startswith(said)
 
 
-def test_a_folder_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidConfig, match=r"is a folder: name the report\.jsonl in it$"):
-        read_lines(tmp_path)
-    with pytest.raises(InvalidConfig, match=r"nowhere can't be read: "):
-        read_lines(tmp_path / "nowhere")
-
-
 def together(*reports: Report) -> Report:
     return merged(reports, header_of(LATER))
 
