@@ -16,6 +16,7 @@ from asyncwait.conformance.judging import (
     leg_check,
     running_at,
 )
+from asyncwait.spec import Record
 from asyncwait.spec.scenario import identity
 from asyncwait.spec.texts import counted
 
@@ -44,9 +45,18 @@ def an_undecided_record_is_decided_at_its_deadline(leg: LegHistory) -> Iterator[
 
 
 def _blamed_unasked(leg: LegHistory) -> frozenset[Item]:
-    """Return the records that the error may blame; empty if the handler was asked for one."""
-    asked = any(item.asked_at != NEVER for item in leg.named)
-    return frozenset() if asked else blamed_for_timeout(leg)
+    """Return the records that the error may blame; empty if the handler was asked for one.
+
+    A request names a value, and so it may mean each record with an equal value.
+    """
+    asked = {_value(item) for item in leg.records if item.asked_at != NEVER}
+    blamed = blamed_for_timeout(leg)
+    return frozenset() if any(_value(item) in asked for item in leg.named) else blamed
+
+
+def _value(item: Item) -> str:
+    assert isinstance(item.element, Record)
+    return identity(item.element.value)
 
 
 def _fail_at_their_deadline(leg: LegHistory, due: list[Item]) -> Iterator[Finding]:
