@@ -1,9 +1,8 @@
 """Decision on each record: by the outcome of its call, by its deadline, by its failure handler.
 
 An answer and the deadline of its record tie if they fall into one instant, or if one block of the
-loop covers both. A request to the handler shows that the deadline won. Without a handler the error
-of the leg may name the record. Where neither settles a tie, the decisions are open, and the checks
-abstain.
+loop covers both. A request to the handler shows that the deadline won. Without a handler, and
+without the end of the stream, the decisions are open, and the checks abstain.
 """
 
 from collections import defaultdict
@@ -21,7 +20,7 @@ from asyncwait.conformance.judging._calls import (
     is_open,
     overloaded_at,
 )
-from asyncwait.conformance.judging._observe import NEVER, Call, Facts, identity_of
+from asyncwait.conformance.judging._observe import NEVER, Call, Facts
 from asyncwait.conformance.judging._read import is_open as is_open_load
 from asyncwait.spec.scenario import (
     FOR_THE_PROGRAM,
@@ -139,15 +138,16 @@ class Decisions(Struct, frozen=True, eq=False):
 def decide(facts: Facts, calls: Calls) -> Decisions:
     """Return the decisions on all records that have a call."""
     asked, untimely, is_either = _asked(facts, calls)
-    tied = [pos for pos, each in calls.of.items() if pos not in asked and _is_tied(facts, each)]
-    blamed, are_unknown = _blamed(facts, calls, tied)
+    is_handled = facts.scenario.handled or facts.scenario.failures_handled
+    are_told = is_handled or facts.observed.ending.how == "finished"
+    are_unknown = not are_told and any(_is_tied(facts, each) for each in calls.of.values())
     overloaded = overloaded_at(facts)
     # An operator may go on for one TURN after it cancelled the calls.
     known = overloaded + TURN
     decisions = {}
     for pos, course in calls.of.items():
         own = course.outcome if course.outcome is not None and course.outcome.stands else None
-        decision = _decide(facts, course, own, asked.get(pos), blamed=pos in blamed)
+        decision = _decide(facts, course, own, asked.get(pos))
         at = min(course.deadline, NEVER if own is None else own.at)
         # A failure in the very instant of the overload may have come later: it does not count.
         if pos in asked or (at < overloaded if decision.wrong else at <= known):
@@ -217,25 +217,6 @@ def _is_in_time(facts: Facts, course: Course) -> bool:
     return is_early and not _is_tied(facts, course)
 
 
-def _blamed(facts: Facts, calls: Calls, tied: Sequence[int]) -> tuple[set[int], bool]:
-    """Return the tied records that failed by their deadlines, and whether the trace hides them."""
-    ending, scenario = facts.observed.ending, facts.scenario
-    if not tied or scenario.handled or scenario.failures_handled:
-        return set(), False
-    if ending.error != "CallTimedOut":
-        return set(), ending.how in {"left", "crashed"}
-    named = [pos for pos, each in calls.of.items() if _is_named(facts, pos, each)]
-    both = {*named} & {*tied}
-    return (both, False) if len(named) == 1 else (set(), bool(both))
-
-
-def _is_named(facts: Facts, pos: int, course: Course) -> bool:
-    ending = facts.observed.ending
-    if ending.number is not None and course.first.record is not None:
-        return ending.number == course.first.record
-    return facts.inputs[pos].identity == identity_of(ending.record)
-
-
 def _has_open_attempts(facts: Facts, calls: Calls) -> bool:
     if facts.scenario.retry is None:
         return False
@@ -257,13 +238,10 @@ def _depend_on_blocks(facts: Facts, calls: Calls, asked: Container[int]) -> bool
     )
 
 
-def _decide(
-    facts: Facts, course: Course, own: Outcome | None, request: Request | None, *, blamed: bool
-) -> Decision:
+def _decide(facts: Facts, course: Course, own: Outcome | None, request: Request | None) -> Decision:
     in_time = own is not None and (own.at <= course.deadline or _is_tied(facts, course))
-    if request is not None or (in_time and blamed):
-        return decided_by_deadline(facts, course, request)
-    if not in_time and course.deadline <= facts.observed.ending.at:
+    is_late = not in_time and course.deadline <= facts.observed.ending.at
+    if request is not None or is_late:
         return decided_by_deadline(facts, course, request)
     return decided_by_call(facts, course, own) if in_time else UNDECIDED
 

@@ -1,12 +1,19 @@
 """Whether a trace can come from a run of its scenario."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from functools import cached_property
 
 import msgspec
 
-from asyncwait.conformance.judging._observe import ROUNDING, is_same, is_same_element
-from asyncwait.conformance.judging._read import is_ahead_of_time, steps_of_loads
+from asyncwait.conformance.judging._observe import (
+    ROUNDING,
+    Call,
+    Numbers,
+    Seen,
+    is_same,
+    is_same_element,
+)
+from asyncwait.conformance.judging._read import calls_of, is_ahead_of_time
 from asyncwait.spec import Record
 from asyncwait.spec.scenario import (
     CallCancelled,
@@ -29,7 +36,6 @@ from asyncwait.spec.scenario import (
     SnapshotAsked,
     SourceClosed,
     SourceEnded,
-    Step,
     Taken,
     Trace,
     identity,
@@ -103,13 +109,7 @@ class _Leg:
         self._is_closed = self._is_over = False
         self._waiting = False
         self._took_at: float | None = None
-        self._calls: dict[int, CallStarted] = {}
-        self._steps: dict[int, Step] = {}
-        self._ordinals: Counter[str] = Counter()
-        started = [event for event in leg.events if isinstance(event, CallStarted)]
-        self._loads = steps_of_loads(self._scenario, started)
-        self._loads_began = {event.batch: event.at for event in reversed(started)}
-        self._cancelled: dict[int, float] = {}
+        self._calls: set[int] = set()
         self._ended: set[int] = set()
         self._figures_at = sorted(self._scenario.figures_at, reverse=True)
         """Planned times of readings, in ms, the latest first."""
@@ -127,7 +127,7 @@ class _Leg:
             at = event.at
             if (why := self._impossible(event)) is not None:
                 return why
-        return self._impossible_ending()
+        return self._impossible_answers() or self._impossible_ending()
 
     def _impossible(self, event: Event) -> str | None:
         match event:  # The most frequent events come first.
@@ -198,18 +198,15 @@ class _Leg:
             case CallStarted() if event.call in self._calls:
                 return f"call {event.call} started twice"
             case CallStarted():
-                self._start_call(event)
+                self._calls.add(event.call)
                 is_for_nobody = is_ahead_of_time(self._scenario, event)
                 return None if is_for_nobody else self._impossible_record(event)
             case CallCancelled() if event.call not in self._calls:
                 return f"call {event.call} was cancelled before it started"
-            case CallCancelled():
-                self._cancelled.setdefault(event.call, event.at)
             case CallEnded() if event.call not in self._calls or event.call in self._ended:
                 return f"call {event.call} ended without having started, or twice"
             case CallEnded():
                 self._ended.add(event.call)
-                return self._end_call(event)
         return None
 
     def _impossible_record(self, event: CallStarted | HandlerAsked | FailureAsked) -> str | None:
@@ -230,37 +227,30 @@ class _Leg:
         """Whether the operator passed a copy, so that the harness can't tell its record."""
         return any(isinstance(e, Misuse) and e.what == "copied" for e in self._leg.events)
 
-    def _start_call(self, event: CallStarted) -> None:
-        """Give the call its step: the k-th call of a value does what step k of its plan says."""
-        key = identity(event.value)
-        self._calls[event.call] = event
-        if self._scenario.cache is not None:
-            self._steps[event.call] = self._loads.get(event.batch or 0, Step())
-            return
-        self._steps[event.call] = self._scenario.step(event.value, self._ordinals[key])
-        self._ordinals[key] += 1
+    def _impossible_answers(self) -> str | None:
+        """Compare each answer with its step: the k-th call of a value does step k of its plan."""
+        calls = tuple(
+            calls_of(self._scenario, Seen.of(self._leg.events), Numbers(self._scenario, ()))
+        )
+        began = {call.batch: call.at for call in reversed(calls)}
+        for call in sorted(calls, key=lambda call: call.ended_seq):
+            since = call.at
+            if self._scenario.cache is not None:
+                if call.batch is None:
+                    continue  # It may have any results.
+                since = began[call.batch]
+            if (why := self._impossible_answer(call, since)) is not None:
+                return why
+        return None
 
-    def _step(self, call: int) -> Step:
-        batch, planned = self._calls[call].batch, self._scenario.batch
-        if batch is None or planned is None:
-            return self._steps[call]
-        shared = [number for number, each in self._calls.items() if each.batch == batch]
-        steps = planned.together([self._steps[number] for number in shared])
-        return steps[shared.index(call)]
-
-    def _end_call(self, event: CallEnded) -> str | None:
-        if event.how == "cancelled":
+    def _impossible_answer(self, call: Call, began: float) -> str | None:
+        event, step = call.ended, call.step
+        if event is None or event.how == "cancelled":
             return None
-        step, started = self._step(event.call), self._calls[event.call]
-        began = started.at
-        if self._scenario.cache is not None:
-            if started.batch is None:
-                return None  # It may have any results.
-            began = self._loads_began[started.batch]
         due = None if step.does == "never" else began + step.after
-        if step.swallow and event.call in self._cancelled:
-            due = self._cancelled[event.call] + step.clean_up
-        said = f"call {event.call} of {_json(started.value)}"
+        if step.swallow and -1 < call.cancelled_seq < call.ended_seq:
+            due = call.cancelled_at + step.clean_up
+        said = f"call {call.number} of {_json(call.value)}"
         if due is None or event.how != _HOW[step.does]:
             gave = f"gave {_json(event.results)}" if event.how == "returned" else event.how
             return f"{said} {gave}, planned is {_json(step)}"

@@ -158,7 +158,7 @@ def read_leg(scenario: Scenario, leg: Leg, began_at: float = 0) -> Facts:
     seen = Seen.of(leg.events)
     inputs = tuple(_inputs(scenario, leg, seen))
     numbers = Numbers(scenario, inputs)
-    calls = tuple(_batched(scenario, tuple(_calls(scenario, seen, numbers))))
+    calls = tuple(calls_of(scenario, seen, numbers))
     loads: tuple[Load, ...] = ()
     if scenario.cache is not None:
         calls, loads = with_loads(scenario, calls)
@@ -195,6 +195,11 @@ def _inputs(scenario: Scenario, leg: Leg, seen: Seen) -> Iterator[Input]:
     for seq, event in seen(Taken):
         given = scenario.inputs[event.index].element
         yield Input(next(places), given, identity_of(given), event.index, event.at, seq)
+
+
+def calls_of(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
+    """Return the calls of a leg with their steps, in the order of their start."""
+    return _batched(scenario, tuple(_calls(scenario, seen, numbers)))
 
 
 def _calls(scenario: Scenario, seen: Seen, numbers: "Numbers") -> Iterator[Call]:
