@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO
 
 from msgspec import Struct
 
@@ -145,21 +145,16 @@ class Scan:
         while before := read(BEFORE.size):
             if before.startswith(END):
                 return
-            entry = before + self._rest(before)
-            if not is_entry(salt, entry):
+            length = int.from_bytes(before[:4], "little")
+            entry = before
+            if len(before) == BEFORE.size and length <= MOST:
+                entry += read(length + CHECK_BYTES)
+            if len(entry) != length + AROUND or not is_entry(salt, entry):
                 self.is_torn = True
                 return
             self.entry = entry
             yield before[4:], self.at
             self.at += len(entry)
-
-    def _rest(self, before: bytes) -> bytes:
-        """Return payload and checksum, if the length is valid."""
-        length = int.from_bytes(before[:4], "little")
-        if len(before) < BEFORE.size or length > MOST:
-            return b""
-        rest = self._source.read(length + CHECK_BYTES)
-        return rest if len(rest) == length + CHECK_BYTES else b""
 
 
 def records_of(store: Store, file: EntryFile) -> tuple[bytes, bool]:
@@ -193,9 +188,6 @@ def payload_of(entry: bytes) -> bytes:
     """Return the payload of a valid entry."""
     return entry[BEFORE.size : -CHECK_BYTES]
 
-
-Place: TypeAlias = tuple[EntryFile, int]
-"""A file, and the place of an entry in it."""
 
 _IN_PLACE = 16
 """Number of indexes that are searched in their files: each slows every search."""
@@ -308,8 +300,8 @@ class Index:
         self._files.append(file)
         self._places.update((key, number | at) for key, at in RECORD.iter_unpack(records))
 
-    def find(self, key: bytes) -> Place | None:
-        """Return the place of the entry with a key; None if none exists."""
+    def find(self, key: bytes) -> tuple[EntryFile, int] | None:
+        """Return the file and the place of the entry with a key; None if none exists."""
         if (place := self._places.get(key)) is not None:
             return self._files[place >> _OFFSET_BITS], place & ((1 << _OFFSET_BITS) - 1)
         for table in self._tables:

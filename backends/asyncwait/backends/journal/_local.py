@@ -123,28 +123,20 @@ class LocalStore:
             yield lambda data: write_all(file, data)
             os.fsync(file)
             os.rename(temporary, self.file(name))  # noqa: PTH104 - as above
-            self._sync()
-            self._forget(name)
+            folder = os.open(self.path, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # The name is on the disk before merged files are deleted.
+            finally:
+                os.close(folder)
+            with self._lock:
+                if name in self._open:  # Another file had this name before.
+                    self._close(name)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108 - as above
             raise
         finally:
             os.close(file)
-
-    def _forget(self, name: str) -> None:
-        """Close the file that had this name before."""
-        with self._lock:
-            if name in self._open:
-                self._close(name)
-
-    def _sync(self) -> None:
-        """Write the names of the folder to the disk, before merged files are deleted."""
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def is_final(self, name: str) -> bool:
         file = os.open(self.file(name), os.O_RDWR | os.O_CLOEXEC)
@@ -296,16 +288,13 @@ class LocalWriter:
             self._leave()
             raise
         if self.own is not None and self.coming <= room:
-            self._seal()
+            index = b"".join(RECORD.pack(key, at) for key, at in sorted(self._places.items()))
+            try:
+                write_all(self._file, encode_end(self._salt, index, self.written))
+            except OSError:
+                self._cut()
         if self.own is not None:
             self._leave()
-
-    def _seal(self) -> None:
-        index = b"".join(RECORD.pack(key, at) for key, at in sorted(self._places.items()))
-        try:
-            write_all(self._file, encode_end(self._salt, index, self.written))
-        except OSError:
-            self._cut()
 
 
 def begin_file(path: str) -> int:

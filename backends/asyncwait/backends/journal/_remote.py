@@ -190,10 +190,8 @@ class RemoteWriter:
         return self._waiting_bytes
 
     def cost(self, payload: bytes) -> int:
-        return PER_ENTRY + len(payload) + (0 if self._waiting else self._around())
-
-    def _around(self) -> int:
-        return len(encode_header(self._owner)[0]) + PER_SEAL
+        around = 0 if self._waiting else len(encode_header(self._owner)[0]) + PER_SEAL
+        return PER_ENTRY + len(payload) + around
 
     def add(self, key: bytes, payload: bytes) -> None:
         cost = self.cost(payload)

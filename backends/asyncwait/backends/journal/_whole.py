@@ -198,12 +198,8 @@ def _of_file(store: Store, name: str, size: int, owner: Owner, seen: _Seen) -> F
         return FileSummary(name, 0, size, "foreign")
     if file is None:
         return FileSummary(name, 0, size, "torn")
-    return _read_through(store, file, size, seen)
-
-
-def _read_through(store: Store, file: EntryFile, size: int, seen: _Seen) -> FileSummary:
     count = 0
-    with store.open(file.name) as source:
+    with store.open(name) as source:
         scan = Scan(file, source)
         for key, _ in scan:
             seen.add(key, scan.entry)
@@ -214,7 +210,7 @@ def _read_through(store: Store, file: EntryFile, size: int, seen: _Seen) -> File
             if at >= end and (entry := read_entry(store, file, at, key)) is not None:
                 seen.add(key, entry)
                 count += 1
-    return FileSummary(file.name, count, size, "torn" if scan.is_torn else "whole")
+    return FileSummary(name, count, size, "torn" if scan.is_torn else "whole")
 
 
 def _distinct(keys: bytearray) -> set[bytes]:
