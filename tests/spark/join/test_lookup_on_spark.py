@@ -1,5 +1,6 @@
 """Lookup joins of DataFrames of a real Spark."""
 
+import re
 import sys
 import threading
 from collections.abc import Sequence
@@ -195,51 +196,36 @@ def test_the_table_of_a_condition_is_no_column(spark: EmbeddedSpark) -> None:
     assert [(row.user, row.size) for row in out] == [(1, None), (2, 1), (3, None)]
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "types that differ": (
-        {"columns": "id string, town string"},
-        "on: column user of df is bigint, and column id of the table is string; cast one of them",
-    ),
-    "types of no keys": (
-        {"columns": "id array<int>, town string"},
-        r"on: column id of the table is array<int>, which is no key that can be looked up; cast",
-    ),
-    "no such column": ({"on": "users"}, "on must be a column of df, which has id, user, got"),
-    "none in the table": ({"on": "user"}, "on must be a column of the table, which has id, town"),
-    "no on": ({"on": 1}, "on must be names of columns, or a dict from columns of df"),
-    "only a key": ({"columns": "id long"}, "columns must be of one column at least beside the key"),
-    "no columns": ({"columns": None}, "columns must be a DDL string such as"),
-    "no DDL": ({"columns": "id longer"}, "columns 'id longer' can't be read"),
-    "names that clash": (
-        {"on": {"user": "i"}, "columns": "i int, ID int"},
-        "columns must be of different names; rename one of these columns, got 'ID'",
-    ),
-    "an error that clashes": (
-        {"on_error": "column", "error_column": "TOWN"},
-        "columns must be of different names; rename one of these columns, got 'TOWN'",
-    ),
-    "how": ({"how": "full"}, "how must be one of 'left', 'leftouter'.*, got 'full'"),
-    "where": ({"where": " "}, "where must be a condition in SQL, or None"),
-    "a condition on nothing": ({"where": "t.no > 1"}, "where 't.no > 1' can't be read: "),
-    "a condition and more": (
-        {"where": "t.size > 9) OR (true"},
-        r"where 't.size > 9\) OR \(true' can't be read: ",
-    ),
-    "a condition with a name": ({"where": "true AS x"}, "where 'true AS x' can't be read: "),
-    "on_error": ({"on_error": "ignore"}, 'on_error must be "fail", "skip", "column" or'),
-    "progress": ({"progress": 1}, "progress must be a Progress, or None"),
-    "no table": ({"table": towns}, "table must be a table with open()"),
-    "not readable": ({"cache": Full()}, r"table must be one with load_all\(\), for the cache is"),
-    "stuck": (
-        {"table": FunctionTable(threading.Lock().acquire)},
-        "table <.*> can't travel to the workers: .*; a client belongs into `open",
-    ),
-}
+REFUSED = """
+columns="id string, town string" -> user of df is bigint, and column id of the table is string; cast
+columns="id array<int>, town string" -> array<int>, which is no key that can be looked up; cast
+on="users" -> on must be a column of df, which has id, user, got
+on="user" -> on must be a column of the table, which has id, town
+on=1 -> on must be names of columns, or a dict from columns of df
+columns="id long" -> columns must be of one column at least beside the key
+columns=None -> columns must be a DDL string such as
+columns="id longer" -> columns 'id longer' can't be read
+on={"user": "i"}, columns="i int, ID int" -> rename one of these columns, got 'ID'
+on_error="column", error_column="TOWN" -> rename one of these columns, got 'TOWN'
+how="full" -> how must be one of 'left', 'leftouter',
+where=" " -> where must be a condition in SQL, or None
+where="t.no > 1" -> where 't.no > 1' can't be read:
+where="t.size > 9) OR (true" -> where 't.size > 9) OR (true' can't be read:
+where="true AS x" -> where 'true AS x' can't be read:
+on_error="ignore" -> on_error must be "fail", "skip", "column" or
+progress=1 -> progress must be a Progress, or None
+table=towns -> table must be a table with open()
+cache=Full() -> table must be one with load_all(), for the cache is
+table=FunctionTable(threading.Lock().acquire) -> can't travel to the workers:
+"""
+"""Options, in Python, and a part of the message that refuses them."""
+
+NAMES = {each.__name__: each for each in (Full, FunctionTable, threading, towns)}
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_can_not_be_is_refused_before_a_job_runs(orders: DataFrame, name: str) -> None:
-    changes, told = REFUSED[name]
-    options: dict[str, Any] = {"table": FunctionTable(towns), **USERS, **changes}
-    with pytest.raises(InvalidConfig, match=told):
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_what_can_not_be_is_refused_before_a_job_runs(orders: DataFrame, line: str) -> None:
+    given, _, told = line.partition(" -> ")
+    options = {"table": FunctionTable(towns), **USERS, **eval(f"dict({given})", {**NAMES})}  # noqa: S307
+    with pytest.raises(InvalidConfig, match=re.escape(told)):
         lookup_join(orders, **options)
