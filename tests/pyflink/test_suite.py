@@ -6,17 +6,15 @@ import threading
 import pytest
 from flink_defects import (
     PYFLINK,
-    SCENARIOS,
     Defect,
     assert_departures,
+    assert_let_go,
     assert_the_same_each_time,
     said_of,
 )
 
 from asyncwait.backends.pyflink._expected_failures import KNOWN
-from asyncwait.backends.pyflink._side import PyFlinkSide
 from asyncwait.backends.pyflink.conformance import backend
-from asyncwait.conformance.running import adapted
 from asyncwait.spec.scenario import Capability
 
 KEPT = (
@@ -33,19 +31,7 @@ def test_a_run_is_the_same_each_time() -> None:
 
 
 def test_a_run_that_is_over_is_let_go() -> None:
-    pyflink = backend()
-    scenario = adapted(SCENARIOS["several-results-each"], pyflink.capabilities)
-    list(pyflink.run([scenario]))
-    gc.collect()
-    before, threads = sides(), threading.active_count()
-    list(pyflink.run([scenario] * 40))
-    gc.collect()
-    assert sides() <= before
-    assert threading.active_count() <= threads
-
-
-def sides() -> int:
-    return sum(isinstance(each, PyFlinkSide) for each in gc.get_objects())
+    assert_let_go(backend(), threading.active_count, gc.collect)
 
 
 def test_what_it_lacks_is_this() -> None:

@@ -4,14 +4,17 @@ python tests/support/flink_defects.py flink > docs/flink-defects.md
 python tests/support/flink_defects.py pyflink > docs/pyflink-defects.md
 """
 
+import gc
 import re
 import sys
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
 
 from asyncwait.backends.flink._expected_failures import KNOWN, KNOWN_KEYED, Known
+from asyncwait.backends.flink._foreign import ForeignSide
 from asyncwait.backends.flink.conformance import backend, keyed_backend
 from asyncwait.backends.pyflink._expected_failures import KNOWN as KNOWN_PYTHON
 from asyncwait.backends.pyflink.conformance import backend as pyflink_backend
@@ -83,6 +86,35 @@ def assert_the_same_each_time(backend: StreamBackend, example: str) -> None:
     scenario = adapted(SCENARIOS[example], backend.capabilities)
     traces = [trace for _ in range(5) for trace in backend.run([scenario])]
     assert all(trace == traces[0] for trace in traces), id_of(scenario)
+
+
+def assert_let_go(
+    backend: StreamBackend, threads: Callable[[], int], collect: Callable[[], object]
+) -> None:
+    """A run that is over leaves no operator and no thread.
+
+    Args:
+        backend: plays an example 40 times.
+        threads: returns the number of threads.
+        collect: collects what is no longer used; Java does so in its own time.
+    """
+    scenario = adapted(SCENARIOS["several-results-each"], backend.capabilities)
+    list(backend.run([scenario]))
+    collect()
+    before, running = _sides(), threads()
+    list(backend.run([scenario] * 40))
+    for _ in range(20):
+        collect()
+        if _sides() <= before:
+            break
+        threading.Event().wait(0.05)
+    assert _sides() <= before
+    assert threads() <= running
+
+
+def _sides() -> int:
+    """Return how many operators Python knows; no proxy is asked what it is, as that may be gone."""
+    return sum(issubclass(type(each), ForeignSide) for each in gc.get_objects())
 
 
 class Defect(Struct, frozen=True):
