@@ -35,7 +35,7 @@ class Lane:
         self.terms = terms
 
     def visit(
-        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host
+        self, state: LaneState, stamp: int, rows: Iterable[Row], host: Host, /
     ) -> tuple[tuple[Finished, ...], LaneState]:
         """Return the results to emit, and the new state.
 
@@ -70,7 +70,7 @@ class Lane:
             raise LanesChanged(state.lanes, self.terms.lanes)
 
     def after(
-        self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = ()
+        self, stamp: int, in_flight: tuple[InFlight, ...], finished: tuple[Finished, ...] = (), /
     ) -> LaneState:
         """Return the state after a visit, with the number of lanes."""
         return LaneState(stamp, in_flight, finished, self.terms.lanes)
@@ -84,7 +84,9 @@ class Lane:
         """
         return self.after(stamp, tuple(self.identified(LaneState(), stamp, rows)))
 
-    def identified(self, state: LaneState, stamp: int, rows: Iterable[Row]) -> Iterable[InFlight]:
+    def identified(
+        self, state: LaneState, stamp: int, rows: Iterable[Row], /
+    ) -> Iterable[InFlight]:
         """Yield the records of rows with their identities.
 
         The occurrences include records that an earlier visit of the batch has brought.
