@@ -1,7 +1,7 @@
 """Conversion of counts to a verdict: a status for each rule, a word for the backend, a code."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from typing import Literal, TypeAlias, get_args
 
@@ -57,14 +57,6 @@ _VERBS = {"fail": "fails", "expected-fail": "fails as expected", "open": "is not
 """Verbs for a rule that does not decide, and does not hold."""
 
 _OPEN: frozenset[Status] = frozenset({"held", "error", "untested", "blocked"})
-
-
-def runs_in_error(errors: Sequence[str]) -> list[str]:
-    """Return the part of a verdict line about runs in error, with the first error."""
-    if not errors:
-        return []
-    first = one_line(errors[0].strip().partition("\n")[0])
-    return [f"{counted(len(errors), 'run in error', 'runs in error')}: {first}"]
 
 
 def passed_of(statuses: Iterable[str]) -> str:
@@ -196,56 +188,45 @@ class Verdict(Struct, frozen=True):
     @property
     def line(self) -> str:
         """The verdict in one line, with everything that is not plain green."""
-        passed = self.count("pass")
-        forgiven = sum(r.is_forgiven and not r.is_advisory for r in self.results)
-        parts = [
-            *([counted(passed, "rule passes", "rules pass")] if passed or self.is_whole else []),
-            *(
-                self._said(status)
-                for status in get_args(Status)
-                if status != "pass" and self.count(status)
-            ),
-            *([f"{forgiven} of the failures not of a MUST"] if forgiven else []),
-            *runs_in_error(self.errors),
-            *self._out_of_date(),
-            *(["self-reported"] if self.self_reported else []),
-            *([self._spared] if self.spared else []),
-        ]
         only = [result.rule.id for result in self.results]
         is_part = len(only) < len(rules()) and rules().keys() >= {*only}
         part = f" as to {', '.join(only)}" if is_part else ""
         planned = counted(self.planned, "scenario")
         played = "" if self.is_whole else f" after {self.scenarios:,} of {planned}"
-        told = f"({', '.join(parts)}){self._newer}"
+        told = f"({', '.join(self._parts())}){self._newer}"
         return f"{name_of(self.backend)}: {self.claim}{part}{played} {told}"
 
-    @property
-    def _spared(self) -> str:
-        every = self.planned + self.spared
-        return f"{self.planned:,} of {counted(every, 'scenario')} can show it"
-
-    def _said(self, status: Status) -> str:
-        count = self.count(status)
-        if status == "held":
-            return counted(count, "rule held so far", "rules held so far")
-        if status != "expected-fail":
-            return f"{count:,} {status}"
-        where = f" in {counted(self.known, 'scenario')}" if self.known else ""
-        return f"{count:,} {status}{where}"
+    def _parts(self) -> Iterator[str]:
+        if (passed := self.count("pass")) or self.is_whole:
+            yield counted(passed, "rule passes", "rules pass")
+        for status in get_args(Status)[1:]:  # all but "pass"
+            count = self.count(status)
+            if count and status == "held":
+                yield counted(count, "rule held so far", "rules held so far")
+            elif count:
+                is_known = status == "expected-fail" and self.known
+                where = f" in {counted(self.known, 'scenario')}" if is_known else ""
+                yield f"{count:,} {status}{where}"
+        if forgiven := sum(r.is_forgiven and not r.is_advisory for r in self.results):
+            yield f"{forgiven} of the failures not of a MUST"
+        if self.errors:
+            first = one_line(self.errors[0].strip().partition("\n")[0])
+            yield f"{counted(len(self.errors), 'run in error', 'runs in error')}: {first}"
+        failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
+        if over := [f"{rule} on {self.expired[rule]}" for rule in failing if rule in self.expired]:
+            yield f"expected failures expired: {', '.join(over)}"
+        if self.stale:
+            yield f"expected failures that match nothing: {', '.join(self.stale)}"
+        if self.self_reported:
+            yield "self-reported"
+        if self.spared:
+            every = counted(self.planned + self.spared, "scenario")
+            yield f"{self.planned:,} of {every} can show it"
 
     @property
     def newer(self) -> tuple[RuleResult, ...]:
         """The results of rules that apply, and are too new to decide."""
         return tuple(r for r in self.results if r.is_advisory and r.status != "not-applicable")
-
-    def _out_of_date(self) -> Iterator[str]:
-        """Yield the problems of expected failures: expired for failing rules, or unmatched."""
-        failing = [r.rule.id for r in self.results if r.status == "fail" and not r.is_advisory]
-        over = [f"{rule} on {self.expired[rule]}" for rule in failing if rule in self.expired]
-        if over:
-            yield f"expected failures expired: {', '.join(over)}"
-        if self.stale:
-            yield f"expected failures that match nothing: {', '.join(self.stale)}"
 
     @property
     def _newer(self) -> str:
