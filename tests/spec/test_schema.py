@@ -148,7 +148,7 @@ BEYOND_SCHEMAS = (
 
 def mutants(document: Any, others: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     document = copy.deepcopy(document)
-    for node, key in some(list(spots(document)), 3, f"spots of {type(document).__name__}"):
+    for node, key in some(list(spots(document)), 5, f"spots of {type(document).__name__}"):
         kept = node[key]
         for other in others:
             node[key] = other

@@ -88,10 +88,7 @@ def hostile() -> Report:
 
 @functools.cache
 def real() -> Report:
-    return _verified("reference-asyncio", "faulty-forgets-what-waits-for-room")
-
-
-def _verified(*names: str) -> Report:
+    names = ("reference-asyncio", "faulty-forgets-what-waits-for-room")
     with tempfile.TemporaryDirectory() as folder:
         done = CliRunner().invoke(
             asyncwait, ["verify", *names, "--count", "20", "--report", folder]
