@@ -35,10 +35,9 @@ def convicts(waits: dict[Mode, Any], rule: str) -> bool:
 
 @pytest.mark.parametrize("rule", [*RULES, "HOLD-1", "KEY-1", "STAT-3"])
 def test_what_is_faulty_is_convicted_through_plain_values(rule: str) -> None:
-    faulty = next(each for each in FAULTY if each.rule == rule)
-    waits: Any = {mode: plain_wait(faulty.open_operator, mode) for mode in MODES}
+    opens = [each.open_operator for each in FAULTY if each.rule == rule]
 
-    assert convicts(waits, rule)
+    assert any(convicts({mode: plain_wait(each, mode) for mode in MODES}, rule) for each in opens)
 
 
 def test_a_source_that_is_read_to_its_end_before_the_first_call_is_convicted() -> None:

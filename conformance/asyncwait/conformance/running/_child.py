@@ -231,12 +231,12 @@ class _Server:
 
     def _play(self, scenarios: Sequence[Scenario]) -> None:
         count = len(scenarios)
-        traces = _Guarded(lambda: self._runs(scenarios))
+        answers = _answers(lambda: self._runs(scenarios))
         for number in range(count):
-            told = traces.next()
+            told = next(answers, None)
             if told is None:
                 told = Told(error=f"scenarios given: {count}, traces given back: {number}")
-            elif number + 1 == count and not traces.is_broken and traces.next() is not None:
+            elif number + 1 == count and next(answers, told) is not told:
                 told = Told(error=f"scenarios given: {count}, traces given back: more")
             self._line.tell(told)
 
@@ -248,31 +248,21 @@ class _Server:
         return self._backend.run(scenarios)
 
 
-class _Guarded:
-    """The objects that a backend yields, as answers, whatever it raises."""
-
-    def __init__(self, give: Callable[[], Iterable[object]]) -> None:
-        self._give = give
-        self._given: Iterator[object] | None = None
-        self._broken: Told | None = None
-
-    @property
-    def is_broken(self) -> bool:
-        """Whether the backend raised: from then on `next` returns that answer each time."""
-        return self._broken is not None
-
-    def next(self) -> Told | None:
-        if self._broken is not None:
-            return self._broken
+def _answers(give: Callable[[], Iterable[object]]) -> Iterator[Told]:
+    """Yield an answer for each object that a backend gives; its error as often as asked."""
+    given: Iterator[object] | None = None
+    while True:
         try:
-            if self._given is None:
-                self._given = iter(self._give())
-            return _told(next(self._given))
+            given = iter(give()) if given is None else given
+            told = _told(next(given))
         except StopIteration:
-            return None
+            return
         except BaseException as error:
-            self._broken = _told_of_error(error)
-            return self._broken
+            told = _told_of_error(error)
+            break
+        yield told
+    while True:
+        yield told
 
 
 def _told_of_error(error: BaseException) -> Told:

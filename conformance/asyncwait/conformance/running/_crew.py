@@ -153,11 +153,6 @@ class WorkerSlot:
             self._sent = ahead
             self.child.send(b"\n".join(lines) + (b"\n\n" if batch else b"\n"))
 
-    def exchange(self) -> None:
-        """Read and write what can be read and written without waiting."""
-        assert self.child is not None
-        self.child.attend()
-
     def hear(self, seconds: float) -> Iterator[Said]:
         """Yield what the child has sent after `seconds` more; drop it if it can't send more.
 
@@ -391,7 +386,8 @@ class Crew:
         by.poll(left * 1000)
         there = [slot for slot in self._slots if slot.child is not None]
         for slot in there:
-            slot.exchange()
+            assert slot.child is not None
+            slot.child.attend()
         # The time for reading their output counts as theirs, too.
         passed = min(time.monotonic() - began, _MOST_AT_ONCE)
         return [said for slot in there for said in slot.hear(passed)]
