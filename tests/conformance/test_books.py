@@ -2,21 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import pytest
 
 from asyncwait.backends.faulty.carry import FAULTY_CARRY
+from asyncwait.backends.faulty.hedge import hedged
+from asyncwait.backends.streams import CallTable, Lane
 from asyncwait.conformance import carry, hedge
 from asyncwait.conformance.carry import CARRY_CHECKS, SINKS, Batch, Calls, Plan, play_plan
 from asyncwait.conformance.hedge import HEDGE_CHECKS, play_hedges
 from asyncwait.spec.carry import Row, Terms
 from asyncwait.spec.rules import carry_rules, hedge_rules
 
+play_sound = partial(play_plan, lane_class=Lane, table_class=CallTable)
 BOOKS: dict[str, tuple[Any, ...]] = {
-    "carry": (carry_rules, CARRY_CHECKS, play_plan, carry.random_plans),
-    "hedge": (hedge_rules, HEDGE_CHECKS, play_hedges, hedge.random_plans),
+    "carry": (carry_rules, CARRY_CHECKS, play_sound, carry.random_plans),
+    "hedge": (hedge_rules, HEDGE_CHECKS, partial(play_hedges, hedged=hedged), hedge.random_plans),
 }
 
 each_book = pytest.mark.parametrize("book", BOOKS)
@@ -88,7 +92,7 @@ def lost_or_doubled(sink: str, name: str = "") -> set[str]:
     late = Batch(rows, troubles=("dies late", "host killed"))
     plans = [Plan(terms, sink, batches, calls) for batches in ((first, second), (late,))]  # type: ignore[arg-type]
     faulty = next((each for each in FAULTY_CARRY if each.name == name), None)
-    made = (faulty.lane_class, faulty.table_class) if faulty else ()
+    made = (faulty.lane_class, faulty.table_class) if faulty else (Lane, CallTable)
     broken = {rule for plan in plans for rule in CARRY_CHECKS.judge(play_plan(plan, *made)).broken}
     return broken & {"CARRY-1", "CARRY-2"}
 

@@ -49,7 +49,7 @@ def test_the_smallest_run_that_convicts_a_lane_names_its_rule_first(faulty: Faul
 @pytest.mark.parametrize("faulty", FAULTY_HEDGES, ids=lambda each: each.name)
 def test_the_smallest_run_that_convicts_a_hedge_names_its_rule_first(faulty: FaultyHedge) -> None:
     plans = chain(small_plans(), random_plans(60, 1))
-    runs = (play_hedges(plan, faulty.stand_ins_class) for plan in plans)
+    runs = (play_hedges(plan, faulty.hedged) for plan in plans)
     broken = next(filter(None, (HEDGE_CHECKS.judge(run).broken for run in runs)))
     assert next(iter(broken)) == faulty.rule
 

@@ -29,6 +29,7 @@ OURS = {
         "backends.lookup",
         "backends.pool",
         "backends.services",
+        "backends.streams",
         "backends.threads",
         "backends.watching",
     },
@@ -36,9 +37,12 @@ OURS = {
     "backends.journal": {"spec", "toolkit", "backends.services"},
     "backends.lookup": {"spec", "toolkit", "backends.pool"},
     "adapter.reference": SUITE | {"reference", "backends.pool"},
-    "adapter.faulty": SUITE | {"reference", "backends.pool", "backends.emitter", "adapter.emitter"},
+    "adapter.faulty": SUITE
+    | {"reference", "backends.emitter", "backends.pool", "backends.services", "backends.streams"}
+    | {"adapter.emitter"},
     "adapter.pyflink": SUITE | {"backends.pyflink", "backends.flink", "adapter.flink"},
-    "adapter.spark": SUITE | {"backends.spark", "backends.java", "backends.pool"},
+    "adapter.spark": SUITE
+    | {"backends.spark", "backends.java", "backends.pool", "backends.streams"},
 }
 
 # Part -> the distributions of others that it may import; a part that is not named may import any.

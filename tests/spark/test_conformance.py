@@ -19,6 +19,7 @@ from asyncwait.backends.spark.conformance._backends import KEPT, SparkBackend, p
 from asyncwait.backends.spark.conformance._jobs import frame_of, play_legs
 from asyncwait.backends.spark.conformance._stream_leg import HostedLeg, barriers_of, parts_of
 from asyncwait.backends.spark.conformance._streams import confirmed, rows_of, stage
+from asyncwait.backends.streams import Lane
 from asyncwait.conformance.evidence import Run, scenario_of
 from asyncwait.conformance.running import load_backend
 from asyncwait.spec import Barrier, Element, MissingExtra, Record, Watermark
@@ -35,7 +36,6 @@ from asyncwait.spec.scenario import (
     Timed,
     Trace,
 )
-from asyncwait.toolkit import Lane
 
 pytestmark = pytest.mark.timeout(300)  # the first test pays for the start of a JVM
 

@@ -1,7 +1,7 @@
 """Suite of hedges and fallbacks: plans, a player on a clock that jumps, and the checks of HEDGE."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from math import ceil
@@ -13,7 +13,6 @@ from msgspec import Struct
 from asyncwait.conformance.harness import LoopName, SpinWatch, run_virtual
 from asyncwait.conformance.judging import BookChecks, Finding
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit import Hedge, StandIns
 
 
 class Step(Struct, frozen=True):
@@ -140,11 +139,24 @@ class Failed(Exception):
     """The error of a call."""
 
 
-def play_hedges(
-    plan: HedgePlan, kind: type[StandIns[Any, Any]] = StandIns, loop: LoopName = "asyncio"
-) -> HedgeHistory:
-    """Call a function with fallbacks and hedges as a plan says; return the history."""
-    return run_virtual(partial(_Player(plan).play, kind), loop)
+Hedged: TypeAlias = Callable[[int], Awaitable[Any]]
+OpenHedged: TypeAlias = Callable[[Sequence[Any], Any, float], Hedged]
+"""Function that returns a function with fallbacks and hedges.
+
+It takes the functions, the time of the hedge (see `HedgePlan.after`; None for no hedge), and the
+largest share of hedged calls.
+"""
+
+
+def play_hedges(plan: HedgePlan, hedged: OpenHedged, loop: LoopName = "asyncio") -> HedgeHistory:
+    """Call a function with fallbacks and hedges as a plan says; return the history.
+
+    Args:
+        plan: the plan.
+        hedged: returns the function that is played.
+        loop: library of the event loop.
+    """
+    return run_virtual(partial(_Player(plan).play, hedged), loop)
 
 
 class _Player:
@@ -153,12 +165,12 @@ class _Player:
         self._events: list[Event] = []
         self._begun: dict[tuple[int, int], int] = {}
 
-    async def play(self, kind: type[StandIns[Any, Any]], _: SpinWatch) -> HedgeHistory:
+    async def play(self, hedged: OpenHedged, _: SpinWatch) -> HedgeHistory:
         after = self._plan.after
         seconds = after / 1000 if isinstance(after, int) else after
-        hedge = None if seconds is None else Hedge(seconds, self._plan.at_most)
         functions = range(max(len(each.steps) for each in self._plan.attempts))
-        called = kind(*(partial(self._call, each) for each in functions), hedge=hedge)
+        calls = [partial(self._call, each) for each in functions]
+        called = hedged(calls, seconds, self._plan.at_most)
         async with anyio.create_task_group() as group:
             for number, attempt in enumerate(self._plan.attempts):
                 group.start_soon(self._attempt, called, number, attempt)
@@ -168,7 +180,7 @@ class _Player:
         at = round(1000 * anyio.current_time())
         self._events.append(Event(at, *args))
 
-    async def _attempt(self, called: StandIns[Any, Any], number: int, attempt: Attempt) -> None:
+    async def _attempt(self, called: Hedged, number: int, attempt: Attempt) -> None:
         await anyio.sleep_until(attempt.at / 1000)
         ends = attempt.at + attempt.cancelled if attempt.cancelled is not None else None
         deadline = float("inf") if ends is None else ends / 1000

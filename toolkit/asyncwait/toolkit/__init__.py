@@ -1,8 +1,8 @@
 """Building blocks of operators; `__all__` lists them in the order in which an author needs them."""
 
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit._call_table import CallTable, LaneCalls, Served
 from asyncwait.toolkit._calls import (
+    FINAL,
     LOG,
     BackOffs,
     KeeperLost,
@@ -45,8 +45,7 @@ from asyncwait.toolkit._kinds import (
     settled,
     uncosted,
 )
-from asyncwait.toolkit._lane import Lane
-from asyncwait.toolkit._limits._gate import HELD_LIMITS, Gate, Hand
+from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND, Gate, Hand
 from asyncwait.toolkit._limits._ledger import Ledger, Limits, Reply, Told
 from asyncwait.toolkit._limits._lines import Permit, arrive
 from asyncwait.toolkit._loop import (
@@ -91,7 +90,6 @@ from asyncwait.toolkit._plain_types import (
     Priced,
     Source,
 )
-from asyncwait.toolkit._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of, transient
 
 __all__ = [  # noqa: RUF022 - in the order in which an author needs them
@@ -109,22 +107,21 @@ __all__ = [  # noqa: RUF022 - in the order in which an author needs them
     "is_collection", "is_whole", "is_value", "is_holder", "is_result", "call_failed",
     # Deadlines, failures and retries.
     "results_at_deadline", "timed_out", "attempt_timed_out", "results_despite", "skip", "BackOffs",
-    "cause_or_self", "KeeperLost", "LOG",
+    "cause_or_self", "KeeperLost", "FINAL", "LOG",
     # Batches.
     "answers_of", "failure_of", "NoAnswer",
     # Keys and caches.
     "ByKey", "invalid_key", "stand_in", "NULL_KEY", "PLAIN_KEYS", "Store",
     # Limits: the gate between admission and call.
-    "Gate", "Permit", "Hand", "HELD_LIMITS", "arrive", "Limits", "Ledger", "Told", "Reply",
+    "Gate", "Permit", "Hand", "HELD_LIMITS", "IN_HAND", "arrive", "Limits", "Ledger", "Told",
+    "Reply",
     # Plain values.
     "plain_wait", "PlainFunction", "PlainOne", "PlainSource", "ValuesAhead", "WholeDict",
     "no_end_in_disguise", "require_source", "bind", "entered_once", "LeftEarly", "OpenPlain",
     "PlainWait", "KeyedWait", "PlainResults", "One", "Many", "AllOne", "AllMany", "Answers",
     "Priced", "Source", "Key",
-    # Services: errors that may pass, and functions with fallbacks.
-    "transient", "status_of", "causes", "StandIns", "Hedge", "HedgeFigures", "Race", "Times",
-    # Calls carried across micro-batches.
-    "Lane", "CallTable", "LaneCalls", "Served",
+    # Services: errors that may pass.
+    "transient", "status_of", "causes",
 ]  # fmt: skip
 
 claim_exports(__name__)

@@ -75,7 +75,7 @@ class PlainFunction:
         self._batched, self._limited = batched, limited
         self.is_free = part_of(fn, "is_paid")
         """Returns whether a call for a value needs no permit; None for never."""
-        self.makes_several = False
+        self.makes_several: bool = part_of(fn, "makes_several", False)
         """Whether a call makes several calls, each with a permit of its own."""
         self.spent: Counter[str] | None = None
         """Counter of the costs of calls, by unit."""

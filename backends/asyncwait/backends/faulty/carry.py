@@ -6,6 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from asyncwait.backends.faulty._gallery import Slip, into
+from asyncwait.backends.streams import CallTable, Lane, LaneCalls, Served
 from asyncwait.spec.carry import (
     Failed,
     Finished,
@@ -18,7 +19,6 @@ from asyncwait.spec.carry import (
 )
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.rules import carry_rules
-from asyncwait.toolkit import CallTable, Lane, LaneCalls, Served
 
 
 class FaultyCarry(Slip, frozen=True, kw_only=True):

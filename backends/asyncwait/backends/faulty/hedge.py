@@ -1,18 +1,32 @@
 """Hedged functions and fallbacks with common mistakes: each breaks one rule of HEDGE."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
 
 from asyncwait.backends.faulty._gallery import Slip, into
+from asyncwait.backends.services import Hedge, Race, StandIns, Times
 from asyncwait.spec.exports import claim_exports
-from asyncwait.toolkit import Race, StandIns, Times
+
+
+def hedged(
+    functions: Sequence[Any],
+    after: Any,
+    at_most: float,
+    kind: type[StandIns[Any, Any]] = StandIns,
+) -> StandIns[Any, Any]:
+    """Return a hedged function; see `asyncwait.conformance.hedge.OpenHedged`."""
+    return kind(*functions, hedge=None if after is None else Hedge(after, at_most))
 
 
 class FaultyHedge(Slip, frozen=True, kw_only=True):
     """A small change to `StandIns`, or to its `Race` or `Times`."""
+
+    def hedged(self, functions: Sequence[Any], after: Any, at_most: float) -> StandIns[Any, Any]:
+        """Return the changed hedged function; see `asyncwait.conformance.hedge.OpenHedged`."""
+        return hedged(functions, after, at_most, self.stand_ins_class)
 
     @property
     def stand_ins_class(self) -> type[StandIns[Any, Any]]:
@@ -160,6 +174,6 @@ class TakesACancellationForAFailure(StandIns[Any, Any]):
 FAULTY_HEDGES = tuple(FOUND)
 """All faulty hedges."""
 
-__all__ = ["FAULTY_HEDGES", "FaultyHedge"]
+__all__ = ["FAULTY_HEDGES", "FaultyHedge", "hedged"]
 
 claim_exports(__name__)

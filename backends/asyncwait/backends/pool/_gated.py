@@ -18,7 +18,7 @@ from asyncwait.spec.limits import (
     LedgerLost,
     NotCalled,
 )
-from asyncwait.toolkit import Gate, Hand, Permit, StandIns, arrive, call_failed
+from asyncwait.toolkit import Gate, Hand, Permit, arrive, call_failed, part_of
 
 _END_ALL = (LedgerLost, BreakerOpen)
 """Refusals that no single record has caused."""
@@ -43,9 +43,7 @@ class Limited:
         self.is_free: Callable[[Any], bool] = getattr(fn, "is_free", None) or _never
         self.begins_later: bool = getattr(fn, "begins_later", False)
         """Whether the function starts its calls for the limits, in a thread."""
-        self._makes_several = getattr(fn, "makes_several", False) or isinstance(
-            getattr(fn, "call", fn), StandIns
-        )
+        self._makes_several: bool = part_of(fn, "makes_several", False)
         """Whether the function makes several calls, and each call has its own permit."""
         self.is_simple = self.is_free is _never and not self._makes_several
         """Whether each call needs its permit, and no other."""

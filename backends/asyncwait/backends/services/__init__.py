@@ -2,6 +2,7 @@
 
 from asyncwait.backends.services._machine import MachineLimits
 from asyncwait.backends.services._redis import RedisLimits
+from asyncwait.backends.services._stand_ins import Hedge, HedgeFigures, Race, StandIns, Times
 from asyncwait.spec.exports import claim_exports
 from asyncwait.spec.limits import (
     Adaptive,
@@ -17,7 +18,7 @@ from asyncwait.spec.limits import (
     Limit,
     PermitTimedOut,
 )
-from asyncwait.toolkit import Hedge, HedgeFigures, Limits, StandIns, status_of, transient
+from asyncwait.toolkit import Limits, status_of, transient
 
 __all__ = [
     "Adaptive",
@@ -36,8 +37,10 @@ __all__ = [
     "Limits",
     "MachineLimits",
     "PermitTimedOut",
+    "Race",
     "RedisLimits",
     "StandIns",
+    "Times",
     "status_of",
     "transient",
 ]

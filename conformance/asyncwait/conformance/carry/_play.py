@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -40,7 +40,12 @@ from asyncwait.spec.carry import (
     decode_lane,
     encode_lane,
 )
-from asyncwait.toolkit import CallTable, Lane
+
+OpenLane: TypeAlias = Callable[[str, Terms], Any]
+"""Function that returns a lane with a name and terms, which plays visits."""
+
+OpenTable: TypeAlias = Callable[[Callable[..., Any], Callable[[Any], object]], Any]
+"""Function that returns the table of a host's calls, which begins and cancels calls."""
 
 CANCELLED = b"nothing"
 """Outcome of a cancelled call."""
@@ -64,19 +69,19 @@ class World:
     """
 
     def __init__(
-        self, calls: Mapping[bytes, Calls], table_class: type[CallTable], history: History
+        self, calls: Mapping[bytes, Calls], table_class: OpenTable, history: History
     ) -> None:
         self.now = 0.0
         self.history = history
         self._calls = calls
         self._table_class = table_class
         self._made = Counter[bytes]()
-        self._under_way: dict[int, tuple[CallTable, Called, Outcome]] = {}
+        self._under_way: dict[int, tuple[Any, Called, Outcome]] = {}
         self._ends: list[tuple[float, int]] = []
         self._lives = 0
         self._hosts = [self._host(), self._host()]
 
-    def _host(self) -> tuple[int, CallTable]:
+    def _host(self) -> tuple[int, Any]:
         self._lives += 1
         table = self._table_class(partial(self._start, self._lives), self._cancel)
         return self._lives, table
@@ -141,7 +146,7 @@ class World:
             raise
         while not served.is_over(is_late=self.now >= end):
             self._pass(end)
-        answer = table.answer(served)
+        answer: dict[Identity, Outcome] = table.answer(served)
         self.history.add(Answered(number, answer, self.now))
         if is_lost:
             raise AttemptLost
@@ -198,7 +203,7 @@ class Played(Struct, frozen=True):
 
     number: int
     batch: Batch
-    lane_class: type[Lane]
+    lane_class: OpenLane
     terms: Terms
     states: Mapping[str, bytes]
 
@@ -213,7 +218,7 @@ class Played(Struct, frozen=True):
             if self.lane(lane).wants_timer(decode_lane(state)):
                 yield lane, [], lane in rows
 
-    def lane(self, name: str) -> Lane:
+    def lane(self, name: str) -> Any:
         """Return the player of a lane's visits."""
         return self.lane_class(name, self.terms)
 
@@ -235,9 +240,7 @@ PAUSE = 2
 """Pause after an attempt, in units of the clock."""
 
 
-def play_plan(
-    plan: Plan, lane_class: type[Lane] = Lane, table_class: type[CallTable] = CallTable
-) -> History:
+def play_plan(plan: Plan, lane_class: OpenLane, table_class: OpenTable) -> History:
     """Return the history of a played plan.
 
     Args:
@@ -252,7 +255,7 @@ def play_plan(
 
 
 class _Player:
-    def __init__(self, plan: Plan, lane: type[Lane], table: type[CallTable]) -> None:
+    def __init__(self, plan: Plan, lane: OpenLane, table: OpenTable) -> None:
         self._plan = plan
         self._lane_class = lane
         self._terms = plan.terms

@@ -17,10 +17,11 @@ from asyncwait.backends.spark.carry._opening import CalledRow, Done, HostOpening
 from asyncwait.backends.spark.carry._records import OutcomeCodec, RowCodec
 from asyncwait.backends.spark.frame._rows import FrameRows, Shape
 from asyncwait.backends.spark.frame._task import Enrichment
+from asyncwait.backends.streams import CallTable
 from asyncwait.spec import Statistics
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Terms, Visit
 from asyncwait.spec.texts import joined, one_line, shortened
-from asyncwait.toolkit import Bell, CallTable
+from asyncwait.toolkit import Bell
 
 _LONGEST = 20_000
 """Largest number of characters of a traceback in the answer to a visit."""

@@ -26,6 +26,7 @@ from asyncwait.backends.spark.carry._records import (
 )
 from asyncwait.backends.spark.frame._journal import ENCODER
 from asyncwait.backends.spark.frame._task import micro_batch
+from asyncwait.backends.streams import Lane
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.carry import (
     Finished,
@@ -37,7 +38,6 @@ from asyncwait.spec.carry import (
     encode_lane,
 )
 from asyncwait.spec.texts import joined
-from asyncwait.toolkit import Lane
 
 OPT_IN = "version"
 """The setting by which a user allows changes of other settings."""

@@ -21,6 +21,7 @@ from asyncwait.backends.spark.carry._host import CallHost, CarryWork
 from asyncwait.backends.spark.carry._opening import Done
 from asyncwait.backends.spark.conformance._jobs import file_leg
 from asyncwait.backends.spark.conformance._player import FramePath
+from asyncwait.backends.streams import LaneCalls
 from asyncwait.conformance.harness import Consumer, Recorder, VirtualLoop, planned_function
 from asyncwait.spec import Barrier, Element, Record, Snapshot
 from asyncwait.spec.carry import Failed, Identity, InFlight, Outcome, Visit
@@ -35,7 +36,6 @@ from asyncwait.spec.scenario import (
     SourceEnded,
     Taken,
 )
-from asyncwait.toolkit import LaneCalls
 
 _OVER = Failed("the leg is over")
 

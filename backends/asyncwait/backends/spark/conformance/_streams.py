@@ -42,10 +42,10 @@ from asyncwait.backends.spark.conformance._stream_leg import (
     parts_of,
 )
 from asyncwait.backends.spark.frame._plan import mapped
+from asyncwait.backends.streams import Lane
 from asyncwait.spec import Element, Mode, Record
 from asyncwait.spec.carry import Finished, LaneState, Row, VisitFailed
 from asyncwait.spec.scenario import Ending, Leg, LegStart, SinkTook
-from asyncwait.toolkit import Lane
 
 _BATCHES = 3
 """Largest number of micro-batches for the rows of a leg."""

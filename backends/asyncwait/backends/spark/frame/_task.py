@@ -47,7 +47,7 @@ from asyncwait.toolkit import (
     PlainFunction,
     PlainOne,
     PlainSource,
-    StandIns,
+    part_of,
 )
 
 _LONGEST = 2_000
@@ -161,7 +161,7 @@ class Opening:
         batched, limited = self._work.options.batch is not None, self.limits is not None
         function = kind(of_rows, batched=batched, limited=limited)
         function.spent = self.spent
-        function.makes_several = isinstance(self._parts.call, StandIns)
+        function.makes_several = part_of(self._parts.call, "makes_several", False)
         if self._attempt is not None:
             function.is_free = needs_no_permit
         return function

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from asyncwait.backends.streams import CallTable, Lane
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.carry import (
     Failed,
@@ -19,7 +20,6 @@ from asyncwait.spec.carry import (
     decode_lane,
     encode_lane,
 )
-from asyncwait.toolkit import CallTable, Lane
 
 A, B = (Row(letter, b"k") for letter in (b"a", b"b"))
 

@@ -18,16 +18,18 @@ from msgspec import Struct
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.checks import kind_of
 from asyncwait.spec.limits import NotCalled, is_finite
-from asyncwait.toolkit._calls import FINAL
-from asyncwait.toolkit._function import FunctionParts
-from asyncwait.toolkit._kinds import awaited, part_of
-from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND
-from asyncwait.toolkit._loop import (
+from asyncwait.toolkit import (
+    FINAL,
+    HELD_LIMITS,
+    IN_HAND,
     Bell,
     CallScope,
+    FunctionParts,
+    awaited,
     call_scope,
     driven,
     is_own_cancellation,
+    part_of,
     plain_error,
     reraise_fatal,
     running_loop,
@@ -232,6 +234,8 @@ class StandIns(Generic[A, B]):
         InvalidConfig: a function is not a coroutine function, or `hedge` is not a Hedge.
     """
 
+    makes_several = True
+    """Whether a call makes several calls, each with a permit of its own."""
     race_class = Race
     times_class = Times
 
