@@ -36,7 +36,7 @@ def test_deep_ones_crash_up_to_eight_times() -> None:
 def test_flaky_ones_are_repeated_within_milliseconds() -> None:
     flaky = largest("flaky")
 
-    assert {retry.initial for s in flaky if (retry := s.retry)} == {1, 2, 3, 10}
+    assert {retry.initial for s in flaky if (retry := s.retry)} == {3, 6, 9, 30}
     assert {step.does for s in flaky for p in s.plans for step in p.steps} >= {"raise", "never"}
     assert any(step.clean_up for s in flaky for p in s.plans for step in p.steps)
 

@@ -237,7 +237,7 @@ def _fine(rng: Random, size: int) -> Scenario:
 
 
 def _flaky(rng: Random, size: int) -> Scenario:
-    """Return a scenario with retries, in which a step of the grid takes a millisecond."""
+    """Return a scenario with retries and steps of 3 ms; no limit or deadline is on a step."""
     base = _drawn(
         rng,
         size // 2,
@@ -248,7 +248,10 @@ def _flaky(rng: Random, size: int) -> Scenario:
         takes=_ticks(0, 1, 2),
         steps=1,
     )
-    return with_times(with_retries(rng, base), lambda _, ms: -(-ms // GRID))
+    off = {"PlannedRetry.attempt_timeout": 1, "Scenario.timeout": 2}
+    return with_times(
+        with_retries(rng, base), lambda kind, ms: 3 * -(-ms // GRID) + off.get(kind, 0)
+    )
 
 
 def _spared(rng: Random, size: int) -> Scenario:
