@@ -26,25 +26,23 @@ from asyncwait.toolkit._context import OperatorContext, SourceTask
 from asyncwait.toolkit._function import (
     FunctionParts,
     SingleEntry,
+    WrongFunction,
+    awaited,
     check_arguments,
     check_restore,
     close_source,
-    join_errors,
-    skip,
-)
-from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, Store, invalid_key, stand_in
-from asyncwait.toolkit._kinds import (
-    WrongFunction,
-    awaited,
     collected,
     is_holder,
     is_result,
     is_value,
+    join_errors,
     part_of,
     require_kind,
     settled,
+    skip,
     uncosted,
 )
+from asyncwait.toolkit._keys import NULL_KEY, PLAIN_KEYS, ByKey, Store, invalid_key, stand_in
 from asyncwait.toolkit._limits._gate import HELD_LIMITS, IN_HAND, Gate, Hand
 from asyncwait.toolkit._limits._ledger import Ledger, Limits, Reply, Told
 from asyncwait.toolkit._limits._lines import Permit, arrive

@@ -27,8 +27,7 @@ from asyncwait.spec import (
 from asyncwait.spec.checks import at_most_infinite, is_number
 from asyncwait.spec.limits import CostMistold
 from asyncwait.spec.texts import one_line, shown
-from asyncwait.toolkit._function import Results
-from asyncwait.toolkit._kinds import WrongFunction, awaited, settled
+from asyncwait.toolkit._function import Results, WrongFunction, awaited, settled
 from asyncwait.toolkit._loop import CallScope, isolated, read_whole, reraise_fatal, running_trio
 from asyncwait.toolkit._transient import cause_or_self, causes, status_of
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from asyncwait.spec import Cache, InvalidKey, MissingExtra, Record
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._kinds import settled
+from asyncwait.toolkit._function import settled
 
 V = TypeVar("V")
 

@@ -21,8 +21,7 @@ from asyncwait.spec import (
 from asyncwait.spec.checks import is_plain_function, kind_of, takes
 from asyncwait.spec.limits import AnyLimit, SharedLimits
 from asyncwait.spec.texts import shown
-from asyncwait.toolkit._function import SingleEntry, skip
-from asyncwait.toolkit._kinds import part_of, settled
+from asyncwait.toolkit._function import SingleEntry, part_of, settled, skip
 from asyncwait.toolkit._plain_parts import (
     PlainFunction,
     PlainOne,

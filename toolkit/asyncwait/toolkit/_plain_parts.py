@@ -28,9 +28,10 @@ from asyncwait.spec import (
 from asyncwait.spec.limits import Cost
 from asyncwait.spec.texts import shown
 from asyncwait.toolkit._calls import answers_of, is_collection, is_whole
-from asyncwait.toolkit._function import FunctionParts, close_source
-from asyncwait.toolkit._kinds import (
+from asyncwait.toolkit._function import (
+    FunctionParts,
     awaited,
+    close_source,
     collected,
     part_of,
     require_kind,

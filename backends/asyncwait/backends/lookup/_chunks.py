@@ -13,8 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from asyncwait.backends.lookup._table import LookupStatistics, Rows
 from asyncwait.backends.pool._core import Core
-from asyncwait.backends.pool._feeder import PlainFeeder
-from asyncwait.backends.pool._operator import PoolValues
+from asyncwait.backends.pool._operator import PlainFeeder, PoolValues
 from asyncwait.spec import OperatorError
 from asyncwait.toolkit import PlainSource, no_end_in_disguise, running_loop, running_trio
 

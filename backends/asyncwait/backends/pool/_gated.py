@@ -9,7 +9,7 @@ from typing import Any
 
 from asyncwait.backends.pool._core import Core
 from asyncwait.backends.pool._order import Entry
-from asyncwait.backends.pool._sweep import Sweep
+from asyncwait.backends.pool._timing import Sweep
 from asyncwait.spec import AsyncWaitError
 from asyncwait.spec.limits import (
     BreakerOpen,

@@ -15,8 +15,8 @@ from asyncwait.spec.limits import (
     Limit,
 )
 from asyncwait.spec.texts import shown
+from asyncwait.toolkit._function import settled
 from asyncwait.toolkit._keys import stand_in
-from asyncwait.toolkit._kinds import settled
 from asyncwait.toolkit._limits._meters import ROUNDING, says_too_many
 from asyncwait.toolkit._transient import attribute_of
 

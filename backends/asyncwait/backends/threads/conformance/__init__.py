@@ -40,9 +40,4 @@ def backend() -> ThreadsBackend:
     return ThreadsBackend()
 
 
-def family() -> Mapping[str, ThreadsBackend]:
-    """Return no further backends; the entry point goes with the next installation."""
-    return {}
-
-
-__all__ = ["backend", "family"]
+__all__ = ["backend"]
