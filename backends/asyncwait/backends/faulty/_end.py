@@ -371,7 +371,7 @@ class TellsTheCancelled(Output):
             raise
 
 
-@breaks("END-8", behind="FAIL-2", why="the error of the record is lost, too")
+@breaks("END-8")
 class GivesUpAfterAFailedAttempt(ResultHandler):
     """Decides nothing at a deadline after a failed attempt if no handler has results."""
 

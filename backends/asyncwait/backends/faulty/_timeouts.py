@@ -73,7 +73,7 @@ class LetsLateAnswersReplaceTheHandlers(ResultHandler):
         super().on_outcome(outcome)
 
 
-@breaks("END-8", behind="ORD-2", why="what stands behind the record waits, too")
+@breaks("END-8")
 class DropsTheHandlersResultsWhereItRetries(ResultHandler):
     """Ignores the timeout handler's results if it repeats calls: FLINK-40456."""
 
