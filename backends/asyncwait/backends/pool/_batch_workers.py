@@ -192,6 +192,8 @@ class BatchWorkers(Workers):
                 elif self._permit is not None:  # The waiting records were all decided.
                     self._give_back(self._permit)
                     self._permit = None
+                if self._core.closed:  # By a refused permit. A worker that rests now never wakes.
+                    return
                 if not await self._park(worker):
                     return
 

@@ -172,4 +172,8 @@ records-that-wait-too-long-in-order: LIMIT-17
     The record c fails after it has waited for 120 ms.
     capacity 8; failures_handled; limits in-flight 1 max_wait=120; 0: a b c;
     a b c: 80 gives *1, failed gives *!
+batch-too-large-while-a-batch-runs: LIMIT-13, END-8
+    A value whose call no window ever admits comes during the call of the batch before it.
+    unordered; batch in_flight=1; limits window 2 200 costs=true; 0: a; 80: b; a: 80 gives a1;
+    b: gives b1, costs 3
 """)
