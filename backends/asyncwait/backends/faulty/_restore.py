@@ -86,6 +86,15 @@ class RestoresKeyByKey(StreamTask):
         super().restore()
 
 
+@breaks("REST-7", behind="ORD-4", why="what was stored is called from the end as well")
+class RestoresFromTheEnd(StreamTask):
+    """Restores the stored elements in reverse order."""
+
+    def restore(self) -> None:
+        self.stored = self.stored[::-1]
+        super().restore()
+
+
 @breaks("REST-1")
 class RestoresEqualRecordsOnce(StreamTask):
     """Restores only one of several equal records."""
