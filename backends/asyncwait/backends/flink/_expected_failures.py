@@ -29,7 +29,7 @@ class Known(Struct, frozen=True):
 
 
 def read_known(text: str) -> Iterator[Known]:
-    """Yield departures: each is an id and its rules, what it shows, and the examples that do."""
+    """Yield departures: each text has an id and its rules, a description, and examples."""
     for entry in re.split(r"\n(?=\S)", text.strip()):
         head, shows, *examples = (" ".join(part.split()) for part in entry.split("\n    - "))
         flink, _, broken = head.partition(":")
@@ -41,7 +41,7 @@ def read_known(text: str) -> Iterator[Known]:
 KNOWN = tuple(
     read_known("""
 LM-2: WM-5
-    - a status comes out while what came before is in flight
+    - a status comes out while earlier elements are in flight
     - shown by slow-record-before-a-status
 SN-3: SNAP-4
     - finished records come first in a snapshot, the others in no order
@@ -53,23 +53,23 @@ CO-8: RES-3, ORD-2, ORD-3, FAIL-2
     - a call that gives None leaves its record undecided
     - shown by what-is-no-collection-is-no-reason
 CO-11: FAIL-1
-    - the error of a supplier comes out as it is, and names no record
+    - the error of a supplier comes out unwrapped, and names no record
     - shown by supplier-that-raises
 CO-15: RES-4
     - a completion after the end raises an error in the completing thread
     - shown by completed-behind-a-failure
 FA-1: FAIL-1; seldom END-7
-    - what a function raises where it is called comes out as it is
+    - an exception that a function raises directly comes out unwrapped
     - shown by callback-raises-at-once
 RT-18: FAIL-8; seldom END-17
-    - what a function raises where it is called ends the stream, with attempts left
+    - an exception that a function raises directly ends the stream, with attempts left
     - shown by raising-where-it-is-called
 TO-3: TIME-1
     - a record that is called later than the first is asked for at once, when the deadline is that
       far away
     - shown by deadline-in-millions-of-years
 TO-6: TIME-6; seldom TIME-2, TIME-4
-    - after a loop that was blocked, an answer comes out that came behind the deadline
+    - after the loop was blocked, an answer that came behind the deadline comes out
 TO-9: TIME-4, FAIL-2; seldom FAIL-3, TIME-6
     - a record whose handler gives None waits, and a late answer counts
     - shown by handler-gives-none
@@ -77,13 +77,13 @@ TO-10: TIME-4; seldom FAIL-8
     - the error of a handler names no record
     - shown by handler-raises
 RT-5: RETRY-3, RETRY-4
-    - a record backs off for as long as is due after another one's attempts
+    - a record backs off as if it had the attempts of another record
     - shown by attempts-in-contexts-of-their-own
 RT-10: ELEM-3; seldom ELEM-4, ELEM-8, FAIL-3, FAIL-4
     - the answer of an attempt that is over comes out
     - shown by answers-of-attempts-that-are-over
 RT-13: RETRY-19; seldom FAIL-2, RETRY-6
-    - a record backs off until its deadline, and the error of that forgets the last attempt's
+    - a record backs off until its deadline, and the timeout error omits the last attempt's error
     - shown by back-off-beyond-the-deadline
 RT-16: ORD-2, ORD-3; seldom CAP-4, ELEM-4, RES-2, RETRY-18, TIME-2, TIME-4, TIME-6, WM-4
     - the results of a handler don't come out: an outcome of the same instant counts, or is followed
@@ -100,7 +100,7 @@ EI-5: ORD-5, RETRY-3
     - shown by end-of-input-in-a-second-attempt
 """)
 )
-"""In the order of Flink's own parts."""
+"""Departures in the order of the parts of Flink."""
 
 _THE_SAME = ("LM-2", "CO-7", "CO-15", "TO-3", "TO-6", "TO-9", "TO-10")
 """Departures that the two operators share."""
@@ -109,20 +109,21 @@ KNOWN_KEYED = (
     *(each for each in KNOWN if each.flink in _THE_SAME),
     *read_known("""
 CAP-8: CAP-5
-    - more is inside than there is room for, as watermarks take none
+    - more elements are in flight than the capacity, because watermarks take no place
     - shown by watermark-behind-two-and-room-for-two
 KO-9: RES-4, FAIL-2, KEY-3; seldom CAP-4, ELEM-3, ELEM-8, END-2, END-8, FAIL-3, KEY-5, RES-1, RES-2,
     RES-5, TIME-10
     - a completion by a supplier gets an error, and the record waits
     - shown by supplier-that-raises
 KO-10: FAIL-1; seldom END-7, FAIL-8
-    - what a function raises where it is called ends the stream, and names no record
+    - an exception that a function raises directly ends the stream, and names no record
     - shown by callback-raises-at-once
 KO-11: SNAP-2, SNAP-3, SNAP-4
-    - a snapshot has watermarks that came out, and none with no record behind; keys in no order
+    - a snapshot has watermarks that came out, lacks those with no record behind, has
+      keys in no order
     - shown by restored-with-four-keys, snapshot-before-a-watermark-behind-it
 KO-12: SNAP-3, SNAP-4, WM-1, KEY-6; seldom REST-3, REST-6, REST-7, WM-2, WM-3, WM-4
-    - what was restored is stored again, though it is out; watermarks come out as keys come
+    - restored records that came out are stored again; watermarks come out as keys come
     - shown by not-twice-after-it-was-idle, restored-into-order-by-key
 """),
 )

@@ -21,15 +21,15 @@ from asyncwait.spec import InvalidConfig
 from asyncwait.spec.texts import shown
 
 _STEP = 64 * 1024
-"""Bytes that an attempt writes, at least, before it looks again at the files of others."""
+"""Least bytes that an attempt writes before it measures the files of other attempts again."""
 
 
 class Attempt:
-    """A journal that one attempt of a task has open; `Journal.attempt` opens it.
+    """A journal opened for one attempt of a task, by `Journal.attempt`.
 
     It finds entries that existed when it was opened, and its own; it does not find what other
-    attempts add meanwhile. Any thread may use it. It can't be pickled, and a forked process can't
-    use it, whose writes would mix with ours.
+    attempts add meanwhile. Any thread may use it. It can't be pickled. A forked process can't
+    use it, because the writes of both processes would mix.
 
     Args:
         store: the files.
@@ -77,27 +77,27 @@ class Attempt:
 
     @property
     def redone(self) -> int:
-        """Number of places in files at which an entry is torn or altered, and dropped.
+        """Number of places in files where a torn or altered entry was dropped.
 
-        A torn file does not say how many entries stood behind that place.
+        A torn file does not say how many entries followed that place.
         """
         return self._torn + self._dropped
 
     def find(self, key: bytes) -> bytes | None:
-        """Return the payload of a key: the last one added here, or else any; None if none exists.
+        """Return the last payload that this attempt added for a key, or else any payload, or None.
 
         Args:
             key: of the call, 16 bytes; see `key_of`.
 
         Raises:
             JournalError: the attempt is closed, or this is a fork of the process that opened it.
-            EntryTooLarge: `add` refused the payload here as too long; another call would return
-                such a payload again.
+            EntryTooLarge: `add` has refused the payload of this key as too long; another call
+                would return it again.
         """
         return self.find_all([key])[0]
 
     def find_all(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the result of `find` for each of `keys`, with one wait for other threads.
+        """Return the result of `find` for each of `keys`, with a single wait for the lock.
 
         Args:
             keys: of the calls, 16 bytes each.
@@ -167,22 +167,22 @@ class Attempt:
         return None
 
     def _load(self) -> None:
-        """Read all files again: known ones have been merged."""
+        """Read all files again, because another attempt has merged known files."""
         self._index.load(self._writer.own)
         self._torn = max(self._torn, self._index.torn)
 
     def add(self, key: bytes, payload: bytes) -> None:
         """Store the result of a call.
 
-        On a disk the entry outlives this process when `add` returns. Behind fsspec it does after
-        `flush_rows` entries, `flush` or `close`.
+        On a disk the entry is safe when `add` returns: it outlives this process. Behind fsspec it
+        is safe after `flush_rows` entries, `flush` or `close`.
 
         Args:
             key: of the call, 16 bytes; see `key_of`.
             payload: at most 64 MiB.
 
         Raises:
-            EntryTooLarge: the payload is longer; then `find` raises it, too.
+            EntryTooLarge: the payload is longer; `find` of this key then raises this error, too.
             JournalFull: the files would exceed `max_bytes`.
             JournalError: the attempt is closed, or its file was deleted.
             InvalidConfig: an argument is wrong.
@@ -204,7 +204,7 @@ class Attempt:
             self.added += 1
 
     def add_failure(self, failure: Failure) -> None:
-        """Store the failure of a call, and raise the errors of `add`."""
+        """Store the failure of a call; raise errors as `add` does."""
         self.add(failure_key(failure.key), encode_failure(failure))
 
     def _require_payload(self, key: bytes, payload: Any) -> None:
@@ -238,11 +238,11 @@ class Attempt:
         return self._writer.written + self._writer.coming
 
     def flush(self) -> None:
-        """Write the entries that a part behind fsspec still lacks.
+        """Write the entries that are not yet behind fsspec.
 
         Raises:
             JournalError: the attempt is closed.
-            OSError: the write failed; the next one repeats it.
+            OSError: the write failed; the next write repeats it.
         """
         self._require_open()
         with self._lock:
@@ -250,7 +250,7 @@ class Attempt:
             self._writer.flush()
 
     def close(self) -> None:
-        """Flush, and close the files; a second call, or one in a forked process, does nothing.
+        """Flush, and close the files; do nothing on a second call, or in a forked process.
 
         Raises:
             JournalError: the files were deleted.

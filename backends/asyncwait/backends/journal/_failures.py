@@ -1,8 +1,8 @@
 """Final failures of calls, and their entries in a journal.
 
-A failure has an entry of its own. Its key is derived from the key of the call, and its payload
-holds both, so that neither an older asyncwait nor the user's `decode` takes it for a result. If a
-result exists, too, the result counts.
+A failure has an entry of its own, whose key is derived from the key of the call. The payload holds
+the call's key and the failure, so that neither an older asyncwait nor the user's `decode` takes it
+for a result. If a result exists, too, the result counts.
 """
 
 import msgspec
@@ -27,7 +27,7 @@ _LONGEST = 2_000
 """Characters of a stored reason at most."""
 
 failure_key = keys_after("failure 1")
-"""Returns the key of the entry for the failure of the call with a key."""
+"""Returns the key of a failure's entry for the key of the call."""
 
 
 class Failure(Struct, frozen=True, array_like=True):
@@ -38,7 +38,7 @@ class Failure(Struct, frozen=True, array_like=True):
         kind: name of the error's class.
         reason: as `OperatorError.reason`, at most 2,000 characters.
         attempts: number of attempts.
-        status: of HTTP, if the error has one.
+        status: HTTP status, if the error has one.
     """
 
     key: bytes
@@ -66,7 +66,7 @@ class Failure(Struct, frozen=True, array_like=True):
 
 
 class KeptFailure(AsyncWaitError):
-    """A call failed for good in an earlier run, as the journal says, and is not repeated.
+    """The journal has a final failure of this call from an earlier run; it is not repeated.
 
     Attributes:
         failure: kind, reason and status.
@@ -85,7 +85,7 @@ class KeptFailure(AsyncWaitError):
 
 
 _FINAL = {400, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 451, 501, 505}
-"""HTTP statuses that blame the request itself: not its account, its rate or its time."""
+"""HTTP statuses caused by the request itself, not by the account, the rate or the time."""
 
 _OPEN = (
     BaseExceptionGroup,
@@ -120,8 +120,8 @@ def decode_failure(key: bytes, payload: bytes) -> Failure | None:
 def is_open(error: BaseException | None) -> bool:
     """Return True if the next call may succeed, whatever `is_final` says.
 
-    The machine, the account, the network, a deadline or a limit caused such an error, not the
-    record.
+    The cause of such an error is the machine, the account, the network, a deadline or a limit, not
+    the record.
     """
     for each in causes(error):
         if not isinstance(each, Exception) or isinstance(each, _OPEN):

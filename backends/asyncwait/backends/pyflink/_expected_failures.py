@@ -17,11 +17,11 @@ PY-8: TIME-4
     - a handler that gives None fails the task, and no record is named
     - shown by handler-gives-none
 PY-9: RETRY-4; seldom RETRY-1, RETRY-3
-    - a record backs off for as long as is due after another one's attempts
+    - a record backs off as if it had the attempts of another record
     - shown by every-other-record-is-refused-to-the-end
 RT-13: RETRY-19; seldom CAP-1, CAP-4, ELEM-4, END-10, FAIL-5, ORD-2, ORD-3, RES-2, RES-5, RETRY-6,
     TIME-1
-    - a record backs off until its deadline, and the error of that forgets the last attempt's
+    - a record backs off until its deadline, and the timeout error omits the last attempt's error
     - shown by back-off-beyond-the-deadline
 PY-13: seldom CAP-1, CAP-3, ELEM-1, ELEM-2, ELEM-4, FAIL-8, ORD-1, ORD-2, ORD-3, ORD-5, RES-1,
     RES-2, TIME-1, TIME-2, TIME-6, TIME-10

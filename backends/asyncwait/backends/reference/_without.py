@@ -1,7 +1,7 @@
 """The reference without a capability: it refuses every request that needs the capability.
 
-So the suite shows a scenario that was not adapted to the missing capability. Some capabilities
-cannot be refused by an operator, and are only not declared: its clock, its process, and watching.
+So a scenario that the suite forgot to adapt to the missing capability fails. An operator can't
+refuse some capabilities, and can only leave them undeclared: its clock, its process, and watching.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -74,7 +74,7 @@ class Refused(Exception):
 
 
 def refusing(*lacked: Capability) -> OpenOperator:
-    """Return the reference without `lacked`: it raises if it is asked for any of them."""
+    """Return the reference without `lacked`: it refuses requests for these capabilities."""
     kinds = tuple(kind for each in lacked for kind in KINDS.get(each, ()))
 
     def open_refusing(
@@ -94,7 +94,7 @@ def refusing(*lacked: Capability) -> OpenOperator:
 
 
 def family() -> Mapping[str, Callable[[], StreamBackend]]:
-    """Return a factory of the reference without each capability by its name."""
+    """Return factories by name: for each capability, the reference without it."""
     return {f"reference-asyncio-without-{each}": partial(_without, each) for each in Capability}
 
 
@@ -169,7 +169,7 @@ class _Deaf:
 
 
 class _OneFigure:
-    """Statistics with only the figure that every operator has; also its own method."""
+    """Statistics with only the figure that every operator has, and the method that returns them."""
 
     def __init__(self, statistics: Callable[[], Any]) -> None:
         self._statistics = statistics

@@ -7,7 +7,7 @@ from asyncwait.spec.texts import one_line
 from asyncwait.toolkit import causes, status_of
 
 OTHER = "other"
-"""Represents all causes that are not named."""
+"""Name for all causes without a count of their own."""
 
 
 def kind_of(error: BaseException) -> str:
@@ -16,7 +16,7 @@ def kind_of(error: BaseException) -> str:
 
 
 def cause_of(error: BaseException) -> str:
-    """Return the cause under which an error counts: its class, and the HTTP status behind it."""
+    """Return the cause by which an error is counted: its class, with its HTTP status if any."""
     return cause_named(kind_of(error), status_behind(error))
 
 
@@ -26,7 +26,7 @@ def cause_named(kind: str, status: int | None) -> str:
 
 
 def status_behind(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, or of an error behind it; None if none has one."""
+    """Return the first HTTP status among an error and its causes; None without a status."""
     try:
         found = map(status_of, causes(error))
         return next((status for status in found if status is not None), None)

@@ -32,7 +32,7 @@ _PATIENCE = 5.0
 """Seconds for the server to answer."""
 
 _SILENT = 8.0
-"""Seconds for which a silent client may still confirm the time: each speaks every five."""
+"""Seconds for which a silent client still confirms the time; clients report every five."""
 
 _KEEP = 86_400
 """Seconds for which the server keeps unused limits without a budget."""
@@ -45,20 +45,20 @@ _PASSING = ("BUSY ", "MISCONF ", "NOREPLICAS ")
 class RedisLimits(Struct, frozen=True):
     """Limits that programs on any number of machines share: `limits=RedisLimits(...)`.
 
-    All programs with the same server and name share them, and must give equal limits; other limits
-    replace them when no call counts any more, except a budget. `Adaptive` applies to each operator
-    separately. No call begins while the server can't be reached. If the server comes back without
-    its memory, programs that were connected before make no call until each window is certainly
-    empty, and their budgets end with an error, because the amount spent is unknown. A program that
-    connects for the first time can't notice this loss: give its `Budget` `exists=True`, and let the
-    server write to disk (`appendonly yes`). The programs' monotonic clocks check the server's
-    clock.
+    All programs with the same server and name share them, and must give equal limits. Other limits
+    can replace them, except a budget, when no call counts any more. `Adaptive` applies to each
+    operator separately. No call begins while the server can't be reached. If the server comes back
+    without its memory, programs that were connected before make no call until each window is
+    certainly empty, and their budgets end with an error, because the amount spent is unknown. A
+    program that connects for the first time can't notice this loss: give its `Budget`
+    `exists=True`, and let the server write to disk (`appendonly yes`). The programs' monotonic
+    clocks check the server's clock.
 
     Args:
         url: of the server: `redis://host:port/db`, `rediss://` or `unix://path`.
         name: of these limits on the server.
-        limits: the limits. A budget has no `path`; except for a budget of calls, its `cost` says
-            what calls may cost.
+        limits: the limits. A budget has no `path`. A budget in another unit than calls needs a
+            `cost` that returns the most that a call may cost.
 
     Raises:
         InvalidConfig: an argument is invalid.
@@ -108,9 +108,9 @@ class _AtRedis:
         self._generation = ""
         self._is_heard = self._leaves = False
         self._ahead, self._trip = -inf, 0.0
-        """Lower bound of the ledger's clock minus this client's; seconds that its exchange took."""
+        """Lower bound of the ledger's clock minus this client's; that exchange's duration."""
         self._seen, self._seen_at, self._sent_at = -1, inf, -inf
-        """Confirmations of the ledger's clock, when their number was new, and the last exchange."""
+        """Count of the ledger clock's confirmations; when the count grew; the last exchange."""
         kinds = [_kind(each) for each in asked.limits if not isinstance(each, _LOCAL)]
         self._places = [
             place for place, each in enumerate(asked.limits) if not isinstance(each, _LOCAL)
@@ -124,7 +124,7 @@ class _AtRedis:
             "exists": bool(budgets),
             "client": self._client_name,
             "kinds": kinds,
-            # A budget may grow.
+            # Without the amount of a budget, which may grow.
             "limits": msgspec.json.encode([_without_amount(each) for each in kinds]).decode(),
             "longest": max(windows, default=0),
             "lease": _LEASE,
@@ -185,7 +185,7 @@ class _AtRedis:
         self._is_heard = False
         try:
             text = self._script(keys=self._keys, args=[msgspec.json.encode(said)])
-        except self._refused:  # No later call may begin.
+        except self._refused:  # Not a ConnectionError: no later call may begin.
             raise
         except self._lost as error:
             raise ConnectionError(str(error)) from error
@@ -236,7 +236,7 @@ class _AtRedis:
                 f"name, and these are {shown(self._said['limits'])}; give them another name"
             )
         if self._has_budget and self._generation not in ("", said.get("generation")):
-            # In each exchange: no call may have waited when the loss was first seen.
+            # In each exchange, because perhaps no call waited in the exchange that found the loss.
             raise LedgerLost(
                 f"{self} has lost its memory: it is unknown what was spent; go on with what is "
                 "left as a new Budget"

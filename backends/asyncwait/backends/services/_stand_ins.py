@@ -1,6 +1,6 @@
 """Fallbacks, other functions for failed calls, and hedges, second calls beside slow calls.
 
-This module does not import anyio, which cancels calls: the operator has imported it.
+This module cancels calls through anyio without an import: the operator has imported anyio.
 """
 
 import sys
@@ -49,8 +49,8 @@ class Hedge(Struct, frozen=True):
     """Condition for a second call for a value, while its first call still runs.
 
     Args:
-        after: seconds from the start of a call; or a percentile, as "p95": the duration that 95 %
-            of the last thousand results did not exceed, once 20 are known.
+        after: seconds from the start of the first call; or a percentile, as "p95": the duration
+            that 95 % of the last thousand results did not exceed, once 20 durations are known.
         at_most: share of calls that may have a second call.
 
     Raises:
@@ -77,7 +77,7 @@ class HedgeFigures(Struct, frozen=True):
     """Figures of a function with fallbacks or hedges.
 
     Args:
-        calls: first calls of a function for an attempt.
+        calls: calls that are not hedges.
         hedges: second calls.
         won: hedges that gave the result.
         fell_back: attempts that called another function than the first.
@@ -90,7 +90,7 @@ class HedgeFigures(Struct, frozen=True):
 
 
 class _Beginning:
-    """Start of the first of several calls, each of which may wait for a permit before."""
+    """Start of the first of several calls; before it, each call may wait for a permit."""
 
     def __init__(self) -> None:
         self.is_there = False
@@ -111,7 +111,7 @@ _BEGINNING: ContextVar[_Beginning] = ContextVar("_BEGINNING")
 
 
 class _Marked:
-    """A function that notes the start of each call, which may wait for its permit before.
+    """A function that notes the start of each call, after the call's wait for a permit.
 
     If a journal has the result, no call starts.
     """
@@ -150,7 +150,7 @@ class Race:
     def __init__(self) -> None:
         self.running = 0
         self.second: Any = None
-        """Event of the end of the second call or of the wait for it; None before the wait."""
+        """Event: the second call, or the wait before it, has ended; None before the wait."""
         self.is_over = False
         """Whether the result is decided or no longer wanted."""
         self._scopes: list[CallScope] = []
@@ -161,7 +161,7 @@ class Race:
         """Errors by the numbers of their calls."""
 
     def scope(self) -> CallScope:
-        """Return a new scope that cancels one of the calls in the way of the loop (CANCEL-1)."""
+        """Return a new scope for one of the calls; it cancels as the loop does (CANCEL-1)."""
         self._scopes.append(call_scope(shield=False))
         return self._scopes[-1]
 
@@ -173,7 +173,7 @@ class Race:
                 scope.cancel()
 
     async def second_ended(self) -> None:
-        """Wait for the second call, or for the task that waits to make it, if it has begun."""
+        """Wait for the end of the second call or of the wait before it, if the wait has begun."""
         if self.second is not None:
             await self.second.wait()
 
@@ -191,7 +191,7 @@ class Race:
         return self.running == 0
 
     def outcome(self) -> Any:
-        """Return the first result; raise the error of the first call without a result."""
+        """Return the first result; without a result, raise the error of the first call."""
         if self.winner is None:
             raise self.errors[min(self.errors)]
         return self._result
@@ -221,8 +221,8 @@ class Times:
 class StandIns(Generic[A, B]):
     """A coroutine function with fallbacks and hedges; an operator calls it like any other.
 
-    To the operator it is one call with one outcome, cancelled as a whole, which takes one place of
-    the capacity. `limits` count each of the calls that it makes. See the rules of HEDGE.
+    The operator sees one call with one outcome, which it cancels as a whole and which takes one
+    place of the capacity. `limits` count every call of a function. See the rules of HEDGE.
 
     Args:
         fn: first function; its `open`, `close`, `timeout` and `failure` apply to the whole.
@@ -274,7 +274,7 @@ class StandIns(Generic[A, B]):
         if HELD_LIMITS.get() and IN_HAND.get() is None:
             raise TypeError(
                 "limits count one call where stand-ins make several: give the operator the "
-                "StandIns itself, with what is round it inside, as StandIns(paid_once(...))"
+                "StandIns itself, with all wrappers inside, as StandIns(paid_once(...))"
             )
         result: B
         failed: Exception | None = None

@@ -1,4 +1,4 @@
-"""Watching of an operator: its interface, a stream of its figures, and regular looks at it."""
+"""Watching of an operator: the interface, a stream of figures, and calls at regular times."""
 
 import math
 from collections.abc import AsyncIterator
@@ -27,7 +27,7 @@ class Watched(Protocol[S_co]):
 
 
 class Interval:
-    """Waits for regular times, by the clock of the loop.
+    """Regular times, by the clock of the loop.
 
     A late wake-up does not delay later times. Missed times are skipped, and the next time comes a
     complete interval later.
@@ -53,7 +53,7 @@ class Interval:
 def require_watched(results: Any, every: Any) -> None:
     """Refuse an object that cannot be watched, and an invalid interval."""
     if not callable(getattr(results, "statistics", None)):
-        expected = "what an operator gives, as in `async with ordered_wait(...) as results`"
+        expected = "the results of an operator, as in `async with ordered_wait(...) as results`"
         raise InvalidConfig.of("results", results, expected)
     is_number = isinstance(every, int | float) and not isinstance(every, bool)
     if not is_number or not 0 < every < math.inf:
@@ -61,11 +61,11 @@ def require_watched(results: Any, every: Any) -> None:
 
 
 def statistics_of(results: Watched[S], every: float = 1.0) -> AsyncIterator[S]:
-    """Yield the figures of an operator at once, and every so many seconds.
+    """Yield the figures of an operator at once, and then every `every` seconds.
 
     The iterator has no end, because figures do not show that an operator has ended: iterate it in a
     task group, and cancel the group when there are no more results. It holds no task and no timer,
-    so it can be dropped at any time, and a cancelled wait can be followed by another one.
+    so you can drop it at any time, and go on reading after a cancelled wait.
 
     Args:
         results: the object that `async with` of an operator returns.
@@ -80,7 +80,7 @@ def statistics_of(results: Watched[S], every: float = 1.0) -> AsyncIterator[S]:
 
 
 class _StatisticsOf(AsyncIterator[S]):
-    """A class instead of a generator, because cancelling a wait ends a generator."""
+    """This is no generator, because cancelling a wait ends a generator."""
 
     def __init__(self, results: Watched[S], every: float) -> None:
         self._results = results
@@ -95,30 +95,30 @@ class _StatisticsOf(AsyncIterator[S]):
 
 
 class Watcher(Protocol):
-    """Looks at an operator. All methods are called on the loop, one at a time."""
+    """Looks at an operator. All methods run on the loop, one at a time."""
 
     def begin(self) -> None:
-        """Look for the first time."""
+        """Take the first look."""
 
     def look(self) -> None:
-        """Look again."""
+        """Take another look."""
 
     def end(self, error: BaseException | None) -> None:
-        """Look for the last time; `error` is the error of the body."""
+        """Take the last look; `error` is the error of the body."""
 
 
 class WhileOpen(AbstractAsyncContextManager[None]):
     """Lets a watcher look at regular times, in a task of its own, while the body runs.
 
-    An error of the watcher does not affect the body. The watcher stops looking, and the error is
-    raised on leaving: by itself, or as a note on the body's error.
+    An error of the watcher does not affect the body. The watcher stops looking, and leaving raises
+    the error; if the body raised, too, its error gets a note instead.
 
     Args:
         watcher: the watcher to call.
         every: seconds from one look to the next.
 
     Raises:
-        RuntimeError: it is entered again.
+        RuntimeError: the context is entered again.
     """
 
     def __init__(self, watcher: Watcher, every: float) -> None:

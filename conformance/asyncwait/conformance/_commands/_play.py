@@ -1,4 +1,4 @@
-"""Subcommand `play`: repeat a run, here or apart, shrink it, or judge it from a file."""
+"""Subcommand `play`: repeat a run in this process or another, shrink it, or judge a file."""
 
 import shlex
 import sys
@@ -66,7 +66,7 @@ def show_runs(
     """Print one run of each case; return the worst verdict.
 
     Raises:
-        InvalidConfig: the terms of the backend from outside contradict its own.
+        InvalidConfig: the project's terms for the backend contradict the backend's own.
     """
     by = rules_for(backend.capabilities)
     expected_failures = settle(gate.terms(backend.name), backend, rules()).expected_failures
@@ -80,7 +80,7 @@ def show_run(
 ) -> Word:
     """Print one run of `case`, and the rules in `by` that it breaks; return its verdict.
 
-    Only a broken MUST that is no expected failure counts against it, as in a verdict.
+    As in a verdict, only a broken MUST that is no expected failure counts against the case.
     """
     if isinstance(run, Broken):
         return _show_broken(run)
@@ -100,7 +100,7 @@ def show_run(
     words: list[Word] = []
     for rule, violation in found:
         level = "" if rule.level == "MUST" else f" ({rule.level})"
-        note = "" if rule.id in said.findings else " (it may follow from what is known)"
+        note = "" if rule.id in said.findings else " (it may follow from an expected failure)"
         if rule.id in said.known:
             note = f" (an expected failure: {'; '.join(said.known[rule.id])})"
         say(f"{rule.id} broken{level}: {rule.sentence} {violation.text}{note}", out)
@@ -137,8 +137,8 @@ def judge_one(planned: Scenario, file: Path) -> Word:
 
 
 _ELSEWHERE = (
-    "its events are recorded in other processes or on another machine: none could be told "
-    "while it happened"
+    "its events are recorded in other processes or on another machine: none could be "
+    "printed while it happened"
 )
 
 
@@ -187,7 +187,7 @@ def shrink_one(name: str, planned: Scenario, wanted: str | None, seconds: float)
         seconds: time for the search.
 
     Raises:
-        InvalidConfig: the scenario breaks no rule there, or not the wanted rule.
+        InvalidConfig: the scenario breaks no rule on the backend, or not the wanted rule.
     """
     if wanted is not None:
         chosen("rule", (wanted,))
@@ -224,7 +224,7 @@ def _rule_of(failures: Mapping[str, Failure], wanted: str | None, backend: str) 
 
 
 class _Shrinking:
-    """Plays smaller and smaller scenarios within a time, in seconds.
+    """Plays smaller and smaller scenarios for at most `seconds`.
 
     Attributes:
         cut: why the search ended early; empty if it tried every reduction.

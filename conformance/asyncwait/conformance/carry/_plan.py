@@ -12,8 +12,8 @@ from asyncwait.spec import Mode
 from asyncwait.spec.carry import Row, Terms
 
 Sink: TypeAlias = Literal["skips", "ignores", "repeats"]
-"""Reaction of a sink to a batch that it has: it skips the run; it ignores the output; it takes the
-output again."""
+"""Reaction of a sink to a batch that it already has: it skips the run; it ignores the output; it
+takes the output again."""
 
 Trouble: TypeAlias = Literal[
     "host killed",
@@ -31,13 +31,13 @@ Trouble: TypeAlias = Literal[
     "late visit after",
     "other lanes",
 ]
-"""Troubles of a batch: the first four before an attempt, the others in an attempt of their own.
+"""Troubles of a batch: the first four precede an attempt, each other one has its own attempt.
 
 The lane goes to the other host, and misses visits on this one; the rows come in another order; the
 answer of a host is lost; a task is killed while its host works; the program dies before the sink
-has the batch, or after it; of two attempts at a time one gives the output and the other the state;
-an abandoned attempt at the batch before visits the host at last; while records are in flight, the
-program starts again with another lane for each record.
+has the batch, or after it; two attempts run at a time, and one gives the output, the other the
+state; an abandoned attempt at the previous batch visits the host late; while records are in flight,
+the program starts again with another lane for each record.
 """
 
 TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
@@ -50,7 +50,7 @@ class Calls(Struct, frozen=True):
     """The calls of a record.
 
     Args:
-        takes: duration of each call in turn; after the last, the first again.
+        takes: durations of successive calls, repeated from the first.
         fails: number of calls that fail before the first success.
     """
 
@@ -62,9 +62,9 @@ class Batch(Struct, frozen=True):
     """A micro-batch.
 
     Args:
-        rows: each behind the number of its lane.
+        rows: pairs of a lane's number and a row.
         timer: fires in each lane that is not empty, after its rows.
-        troubles: of its attempts, one after the other, before it succeeds.
+        troubles: those of the failing attempts, in order, before the batch succeeds.
     """
 
     rows: tuple[tuple[int, Row], ...] = ()
@@ -76,9 +76,9 @@ class Plan(Struct, frozen=True):
     """A run: batches, and the behaviour of their calls.
 
     Args:
-        terms: of all visits; each `new version` changes the version.
+        terms: the terms of all visits; each trouble "new version" changes the version.
         sink: takes the output.
-        batches: those with rows; empty batches follow until all records are out.
+        batches: the first batches; empty batches follow until all records are out.
         calls: the calls of each record.
     """
 
@@ -166,7 +166,7 @@ def small_plans(most_troubles: int) -> Iterator[Plan]:
 
 
 def _placed(shape: Sequence[str], number: int) -> Iterator[Plan]:
-    # One batch after the last rows: it emits the results of the last batch with rows.
+    # One more batch, without rows: it emits the results of the last batch with rows.
     places = [(at, trouble) for at in range(len(shape) + 1) for trouble in TROUBLES]
     two_lanes = (False, True) if len(shape) == 1 else (False,)
     variants = product(MODES, SINKS, SMALL_TERMS, two_lanes)

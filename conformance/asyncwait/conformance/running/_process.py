@@ -1,4 +1,4 @@
-"""A child process as its parent sees it: three pipes, and a supervisor that ends its tree."""
+"""The parent's side of a child process: three pipes, and a supervisor that ends its tree."""
 
 import os
 import secrets
@@ -20,27 +20,27 @@ from asyncwait.spec.scenario import LIMITS
 from asyncwait.spec.texts import counted, one_line
 
 MARK = "ASYNCWAIT_CHILD"
-"""Environment variable of all processes that the suite starts, with a secret word for each."""
+"""Environment variable that the suite sets in each child: a secret word of that child."""
 
 END_SECONDS = 2.0
 """Seconds for a child to end after it has closed its output."""
 
 KILL_SECONDS = 10.0
-"""Seconds for its supervisor to end everything."""
+"""Seconds for a supervisor to end all processes below it."""
 
 LONGEST_LINE = LIMITS.bytes
 """Longest line of a child, in bytes; a child with a longer line is ended."""
 
 LAST_WORDS = 1 << 14
-"""Bytes kept of a child's output for a scenario."""
+"""Bytes kept from the end of a child's output for each scenario."""
 
 LONGEST_LAST = 1_000
-"""Characters of a child's last words in a sentence."""
+"""Most characters of a child's last line in a message."""
 
 _SUPERVISOR = str(Path(__file__).with_name("_supervisor.py"))
 _AT_ONCE = 1 << 16  # bytes
-_DRAINED_AT_ONCE = 1 << 20  # bytes; a child that prints faster than we read must not keep us
-_MOST_SCENARIOS = 100_000  # whose output waits for `take`
+_DRAINED_AT_ONCE = 1 << 20  # bytes; so a child that prints faster than we read does not block us
+_MOST_SCENARIOS = 100_000  # most scenarios whose output waits for `take`
 
 
 class LineTooLong(Exception):
@@ -51,7 +51,8 @@ class ChildProcess:
     """A process that reads and writes lines.
 
     Neither side ever waits for the other to read: a request that does not fit into the pipe to the
-    child is written while its answers are read. Its standard error is read too, and its end kept.
+    child is written while its answers are read. The parent also reads the child's standard error,
+    and keeps the end of it.
 
     Args:
         memory: bytes of data that each of its processes may have; 0 for no limit.
@@ -127,7 +128,7 @@ class ChildProcess:
             self.is_mute = not data
             if len(self._received) > LONGEST_LINE + _AT_ONCE:
                 break
-        # Only now: all output from before the reply has arrived.
+        # Only after the replies: all output from before a reply has arrived with it.
         self._drain()
 
     def _write(self) -> None:
@@ -151,7 +152,7 @@ class ChildProcess:
             self.words.add(data)
 
     def line(self) -> bytes | None:
-        """Return the next complete line without its end; None if it is incomplete.
+        """Return the next line without its newline; None until the line is complete.
 
         Raises:
             LineTooLong: the line exceeds `LONGEST_LINE`.
@@ -199,7 +200,7 @@ class ChildProcess:
         return max(map(_starved, pids), default=0.0)
 
     def wait_for_end(self, seconds: float) -> str:
-        """Return how it ended, or that it did not within `seconds`; drop its lines."""
+        """Say how the child ended, or that it did not within `seconds`; drop its lines."""
         give_up = time.monotonic() + seconds
         while (left := give_up - time.monotonic()) > 0:
             if self.is_mute and self._errors.closed:
@@ -211,21 +212,21 @@ class ChildProcess:
         return "it closed its output and went on"
 
     def obituary(self) -> str:
-        """Return how it ended and its last words, once it is mute."""
+        """Say how the child ended, with its last line, once it has closed its output."""
         how = self.wait_for_end(END_SECONDS)
         last = one_line(self.words.last_line, LONGEST_LAST)
         return f"{how}: {last}" if last else how
 
     def doom(self) -> None:
-        """Have its supervisor end it, without waiting for the end."""
+        """Make the supervisor end the child; do not wait for the end."""
         if self._control >= 0:
             os.close(self._control)
             self._control = -1
             with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGCONT)  # should the child have stopped it
+                self._process.send_signal(signal.SIGCONT)  # if the child has stopped it
 
     def kill(self) -> None:
-        """End it and everything below it, and remove its files. May be called again."""
+        """End the child and all processes below it, and remove its files. May be called again."""
         self.doom()
         for pipe in (self._requests, self._replies, self._errors):
             pipe.close()
@@ -240,7 +241,7 @@ class ChildProcess:
 
 
 def _pipe() -> tuple[int, int]:
-    """Return a pipe whose ends are no standard streams, even if a standard stream is closed."""
+    """Return a pipe whose ends never take the number of a closed standard stream."""
     import fcntl
 
     ends = os.pipe()
@@ -316,7 +317,7 @@ class Words:
 
     @property
     def last_line(self) -> str:
-        """The last line that is not empty in the output that was not taken."""
+        """The last line of the remaining output that is not empty."""
         for tail in (self._open, *reversed(self._whole)):
             for line in reversed(tail.text.split("\n")):
                 if said := line.strip():

@@ -2,13 +2,13 @@
 
     python -IS _supervisor.py CONTROL FOLDER MEMORY COMMAND...
 
-This is a program of its own, between the command and the child. It ends when the child ends, when
-the other end of the pipe CONTROL is closed, when its parent is gone, when a signal asks it to, or
-when there are too many processes below it. Then it kills all processes below it, removes FOLDER,
+This is a separate program, between the command and the child. It runs until the child ends, until
+the other end of the pipe CONTROL is closed, its parent is gone, a signal asks it to end, or too
+many processes run below it. Then it kills all processes below it, removes FOLDER,
 and ends as the child did.
 
-On Linux orphans become children of the supervisor (it is their subreaper), whatever session they
-have made for themselves, and the child dies with the supervisor. On other systems the supervisor
+On Linux orphans become children of the supervisor (it is their subreaper), even in sessions of
+their own, and the child dies with the supervisor. On other systems the supervisor
 does not find a process that leaves the session of the child. On no system does it find a process
 that a daemon starts on request.
 
@@ -31,7 +31,7 @@ LOOK_EVERY = 0.1  # seconds between two checks for a missing parent, or too many
 MOST_PROCESSES = 256  # below a supervisor
 SWEEP_WITHIN = 5.0  # seconds
 
-_SWARMED = -1  # in place of the status of a child
+_SWARMED = -1  # the result in place of a child's status: too many processes
 _SWARMED_CODE = 125
 _DIE_WITH_PARENT, _ADOPT_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -71,11 +71,11 @@ def _prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0)))
 
 
-KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - the same
+KNOWS_PROCESSES = sys.platform == "linux" and os.path.exists("/proc/self/stat")  # noqa: PTH110 - faster start
 
 # Each supervisor checks its child ten times a second. To read all processes of a machine
-# takes milliseconds; to read the children of every process below takes 0.1 ms, if the kernel can.
-_KNOWS_CHILDREN = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 - the same
+# takes milliseconds; to read only the processes below takes 0.1 ms, if the kernel lists children.
+_KNOWS_CHILDREN = os.path.exists("/proc/thread-self/children")  # noqa: PTH110 - faster start
 
 _asked: list[int] = []
 
@@ -115,7 +115,7 @@ def _limit(memory: int) -> None:
 
 
 def _let_go() -> int:
-    """Close the child's pipes, so that their ends are seen; return one for last words."""
+    """Close the child's pipes, so that their readers see its end; return a copy of stderr."""
     words = os.dup(2)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -185,8 +185,8 @@ def below(top: int) -> list[int]:
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     with suppress(OSError):
-        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - the same
-            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123 - the same
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - faster start
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123 - faster start
                 found.extend(map(int, file.read().split()))
     return found
 
@@ -194,9 +194,9 @@ def _children(pid: int) -> list[int]:
 def _children_of_all() -> Callable[[int], list[int]]:
     """Read all processes; return a function that gives the children of a process."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib it starts in half the time
+    for name in os.listdir("/proc"):  # noqa: PTH208 - without pathlib: half the start time
         with suppress(OSError, ValueError, IndexError):
-            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - the same
+            with open(f"/proc/{name}/stat", "rb") as file:  # noqa: PTH123 - faster start
                 fields = file.read().rpartition(b")")[2].split()
             children.setdefault(int(fields[1]), []).append(int(name))
     return lambda pid: children.get(pid, [])

@@ -1,7 +1,7 @@
 """Sentences of the contract, and the rules that check each sentence.
 
 The docstrings hold the sentences; `contract.toml` names the rules of each sentence, or says why no
-rule checks it. `python -m asyncwait.spec.rules` prints both on one page.
+rule checks it. `python -m asyncwait.spec.rules` prints the sentences with their rules.
 """
 
 import ast
@@ -132,7 +132,7 @@ def _of_body(owner: str, body: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def _of_text(owner: str, text: str) -> Iterator[tuple[str, str]]:
-    """Yield the sentences of a docstring; the text of each argument has its own sentences."""
+    """Yield the sentences of a docstring; those of an argument have the argument as owner."""
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         first, _, rest = paragraph.partition("\n")
         if first.strip() not in {"Args:", "Raises:", "Returns:"}:

@@ -1,4 +1,4 @@
-"""The call host, as a visit sees it: a process and its folder, started by a visit if need be."""
+"""The client of a call host: it finds the host by its folder, and starts it if none runs."""
 
 import asyncio
 import fcntl
@@ -37,7 +37,7 @@ STARTING = 60.0
 """Seconds for a host to begin to answer."""
 
 _LONGEST_BASE = 62
-"""Bytes of a base folder that leave room for sockets: some systems limit paths to 104 bytes."""
+"""Longest path of a base folder, in bytes: some systems limit paths of sockets to 104 bytes."""
 
 _TAKING = struct.pack("@ll", 5, 0)
 """Seconds and microseconds for a host with very many visitors to accept one more."""
@@ -118,7 +118,7 @@ class HostFolder:
                     return
 
     def sweep(self) -> None:
-        """Remove the files that killed hosts have left beside it."""
+        """Remove the folders of killed hosts next to this folder."""
         for lock in self.path.parent.glob("*/lock"):
             if lock.parent == self.path:
                 continue
@@ -131,15 +131,15 @@ class HostFolder:
                     HostFolder(lock.parent).remove()
 
     def is_left_by(self, mine: os.stat_result) -> bool:
-        """Whether no other host has its socket here; under the lock.
+        """Whether no other host has its socket here; the caller holds the lock.
 
         Args:
-            mine: the socket of the caller, which has not closed it.
+            mine: status of the caller's socket, which is still open.
         """
         return not self.socket.exists() or _is_at(self.socket, mine)
 
     def remove(self) -> None:
-        """Remove it; under the lock."""
+        """Remove the folder; the caller holds the lock."""
         shutil.rmtree(self.path, ignore_errors=True)
 
 
@@ -185,13 +185,13 @@ class HostClient:
         self._gap = 0
         self._socket: socket.socket | None = None
         self._log: BinaryIO | None = None
-        """The output of the host, open: it is readable when the host has removed the file."""
+        """The output of the host; the open file stays readable after the host has removed it."""
         self._here: HostHere | None = None
         self.figures: Sequence[float] = ()
         """Figures of the host after the last visit; none if calls run in this process."""
 
     def after(self, gap: int) -> "HostClient":
-        """Return itself, for a visit so many milliseconds after the last visit of its lane."""
+        """Return this client, for a visit `gap` milliseconds after the last visit of its lane."""
         self._gap = gap
         return self
 
@@ -225,7 +225,7 @@ class HostClient:
             raise NoCallHost(f"the call host has broken down: {broken_text(error)}") from error
 
     def _answer(self, question: bytes) -> bytes:
-        """Return the answer of a host; if the host has ended meanwhile, another one calls again.
+        """Return the answer of a host; if the host ends meanwhile, ask another host.
 
         Raises:
             NoCallHost: the hosts end one after the other.
@@ -259,7 +259,7 @@ class HostClient:
         return received(lambda length: self._patiently(visited, visited.recv, length))
 
     def _patiently(self, visited: socket.socket, move: Callable[[Any], Any], what: Any) -> Any:
-        """Move bytes; the host may take its time, as long as its event loop turns.
+        """Move bytes; wait for the host as long as its event loop turns.
 
         Raises:
             NoCallHost: the loop has not turned for too long.
@@ -365,7 +365,7 @@ class _NoProcess(Exception):
 
 
 class HostHere:
-    """A call host in a thread of this process, which ends with the process, as do its calls."""
+    """A call host in a thread of this process; the host and its calls end with the process."""
 
     def __init__(self, work: CarryWork, name: str) -> None:
         async def opened() -> CallHost:
