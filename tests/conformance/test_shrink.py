@@ -15,7 +15,14 @@ from asyncwait.conformance.evidence import scenario_of
 from asyncwait.conformance.generation import generate
 from asyncwait.conformance.judging import Violation
 from asyncwait.conformance.verdict import Case, Failure, RuleResult
-from asyncwait.conformance.verifying import NOT_SMALLEST, Search, find_scenarios, reductions, shrink
+from asyncwait.conformance.verifying import (
+    NOT_SMALLEST,
+    Search,
+    find_scenarios,
+    reductions,
+    shrink,
+    trials,
+)
 from asyncwait.spec import Record
 from asyncwait.spec.rules import rules
 from asyncwait.spec.scenario import (
@@ -140,14 +147,8 @@ def noted(is_over: Callable[[], bool]) -> tuple[str, bool]:
     def fails(case: Case, _: Trace) -> Mapping[str, Failure]:
         return {"ORD-1": failure(case.planned)} if two_in_order(case.planned) else {}
 
-    (shrunk,) = shrink(
-        [result],
-        lambda scenarios: [TRACE] * len(scenarios),
-        lambda scenario: scenario,
-        fails,
-        is_over=is_over,
-        say=lambda *_: None,
-    )
+    try_out = trials(lambda scenarios: [TRACE] * len(scenarios), lambda scenario: scenario, fails)
+    (shrunk,) = shrink([result], [result], try_out, is_over=is_over)
     return shrunk.note, shrunk.failures[0].case.size < begin.case.size
 
 

@@ -8,7 +8,6 @@ and not compared; nor is the text of an error, except its class and the record t
 
 import shlex
 import sys
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -258,13 +257,11 @@ def _smallest(
     can: frozenset[Capability],
 ) -> Pair | None:
     """Return the smallest pair found in time in which a backend breaks the same rule."""
-    ends = time.monotonic() + SHRINK_SECONDS
     for side, backend, run in zip(comparison.sides, backends, pair.runs, strict=True):
         for rule, failure in side.tally.findings(pair.case, run).items():
             fitting = partial(adapted, capabilities=can)
             try_out = trials(backend.play, fitting, side.tally.findings)
-            search = Search(try_out, is_over=lambda: time.monotonic() > ends)
-            case = search.smallest(rule, failure).case
+            case = Search(try_out).smallest(rule, failure).case
             for one, other in _runs(backends, [case.scenario]):
                 if isinstance(one, Trace) and isinstance(other, Trace):
                     found = difference(one, other)

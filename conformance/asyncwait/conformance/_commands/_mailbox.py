@@ -1,8 +1,7 @@
 """Option `verify --mailbox`: verify a task mailbox, and print the rules that it breaks."""
 
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,14 +14,14 @@ from asyncwait.conformance.running import Broken, open_mailbox, require_trio
 from asyncwait.conformance.verdict import (
     EXIT_CODES,
     Case,
-    RuleResult,
+    Failure,
     Tally,
     Verdict,
     causes_of,
     conclude,
     failures_of,
 )
-from asyncwait.conformance.verifying import SHRINK_SECONDS, shrink
+from asyncwait.conformance.verifying import shrink, trials
 from asyncwait.spec import InvalidConfig, MissingExtra
 from asyncwait.spec.mailbox.program import STAGES, MailboxPlan, MailboxTrace, Stage
 from asyncwait.spec.rules import mailbox_rules
@@ -93,7 +92,8 @@ def _verified(
     missing = stopped or (f"{counted(len(tally.errors), 'run')} in error" if tally.errors else "")
     results = conclude(tally, rules, ALL_CAPABILITIES, {}, missing=missing)
     if not stopped:
-        results = _shrunk(results, play)
+        failed = [r for r in results if r.failures and not _is_lost(r.failures[0].trace)]
+        results = shrink(results, failed, trials(play, lambda plan: plan, _failures), cut_note="")
     return Verdict(
         name,
         results,
@@ -124,19 +124,8 @@ def _judge_all(
     return ""
 
 
-def _shrunk(results: Sequence[RuleResult], play: Play) -> tuple[RuleResult, ...]:
-    """Return `results` with the smallest failures that are found within `SHRINK_SECONDS`."""
-    ends = time.monotonic() + SHRINK_SECONDS
-    found = shrink(
-        [each for each in results if each.failures and not _is_lost(each.failures[0].trace)],
-        play,
-        lambda plan: plan,
-        lambda case, trace: failures_of(case, trace, judge_mailbox(trace)),
-        is_over=lambda: time.monotonic() > ends,
-        say=lambda _, __: None,
-    )
-    smaller = {each.rule.id: replace(each, note="") for each in found}
-    return tuple(smaller.get(each.rule.id, each) for each in results)
+def _failures(case: Case, trace: MailboxTrace) -> Mapping[str, Failure]:
+    return failures_of(case, trace, judge_mailbox(trace))
 
 
 def _is_lost(trace: MailboxTrace) -> bool:

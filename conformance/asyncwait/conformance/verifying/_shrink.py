@@ -8,6 +8,7 @@ Each played scenario serves all rules: the smallest failure found for each rule 
 failures that only generated scenarios show.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
@@ -78,16 +79,24 @@ TryOut: TypeAlias = Callable[[Sequence[Any]], Iterable[Mapping[str, Failure]]]
 """Plays scenarios, and gives for each its failures by the id of the rule."""
 
 
+SHRINK_SECONDS = 8.0
+"""Time for shrinking all failures together: about as long as a quick verification takes."""
+
+
 class Search:
     """Searches for smaller failures within its time.
+
+    Args:
+        is_over: whether its time is over; by default after `SHRINK_SECONDS`.
 
     Attributes:
         is_cut: whether the time was over before the last search finished.
     """
 
-    def __init__(self, try_out: TryOut, is_over: Callable[[], bool]) -> None:
+    def __init__(self, try_out: TryOut, is_over: Callable[[], bool] | None = None) -> None:
+        ends = time.monotonic() + SHRINK_SECONDS
         self._try_out = try_out
-        self._is_over = is_over
+        self._is_over = is_over or (lambda: time.monotonic() > ends)
         self._tried: set[bytes] = set()
         self._smallest: dict[str, Failure] = {}
         self.is_cut = False
@@ -136,9 +145,6 @@ class Search:
             self._smallest[rule] = failure
 
 
-SHRINK_SECONDS = 8.0
-"""Time for shrinking all failures together: about as long as a quick verification takes."""
-
 NOT_SMALLEST = (
     "the time to shrink was over before this scenario was as small as can be: "
     "to go on, play it again with --shrink"
@@ -150,31 +156,33 @@ Run = Callable[[Sequence[Any]], Iterable[Any]]
 
 
 def shrink(
-    results: Iterable[RuleResult],
-    run: Run,
-    adapt: Adapt,
-    fails: Fails,
+    results: Sequence[RuleResult],
+    failed: Iterable[RuleResult],
+    try_out: TryOut,
     *,
-    is_over: Callable[[], bool],
-    say: Callable[[int, int], None],
-) -> Iterator[RuleResult]:
-    """Yield the results whose failures were shrunk, with the smallest failure first.
+    is_over: Callable[[], bool] | None = None,
+    cut_note: str = NOT_SMALLEST,
+    say: Callable[[int, int], None] = lambda *_: None,
+) -> tuple[RuleResult, ...]:
+    """Return `results` with the smallest failure that is found for each of `failed` first.
 
-    A note says if the time was too short for the smallest possible failure.
+    `cut_note` becomes a note where the time was too short for the smallest possible failure.
     """
-    search = Search(trials(run, adapt, fails), is_over)
-    shrinkable = [r for r in results if r.failures and r.failures[0].case.generated]
+    search = Search(try_out, is_over)
+    shrinkable = [r for r in failed if r.failures and r.failures[0].case.generated]
+    shrunk: dict[str, RuleResult] = {}
     for done, result in enumerate(shrinkable):
         say(done, len(shrinkable))
         smallest = search.smallest(result.rule.id, result.failures[0])
-        others = [failure for failure in result.failures if failure is not smallest]
-        note = "; ".join(filter(None, [result.note, NOT_SMALLEST if search.is_cut else ""]))
-        yield msgspec.structs.replace(result, failures=(smallest, *others), note=note)
+        failures = (smallest, *(each for each in result.failures if each is not smallest))
+        note = "; ".join(filter(None, [result.note, cut_note if search.is_cut else ""]))
+        shrunk[result.rule.id] = msgspec.structs.replace(result, failures=failures, note=note)
     say(len(shrinkable), len(shrinkable))
+    return tuple(shrunk.get(result.rule.id, result) for result in results)
 
 
 def trials(run: Run, adapt: Adapt, fails: Fails) -> TryOut:
-    """Return a function that plays candidates and returns the rules they break; see `shrink`."""
+    """Return a function that plays candidates and returns the rules they break."""
 
     def try_out(candidates: Sequence[Any]) -> Iterator[Mapping[str, Failure]]:
         cases = [Case("shrunk", c, adapt(c), generated=True) for c in candidates]

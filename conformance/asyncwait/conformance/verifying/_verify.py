@@ -22,12 +22,12 @@ from asyncwait.conformance.running import (
 )
 from asyncwait.conformance.verdict import Case, Tally, Verdict, causes_of, conclude
 from asyncwait.conformance.verifying._gate import Terms, settle, settled_results, slip_in
-from asyncwait.conformance.verifying._shrink import SHRINK_SECONDS, shrink
+from asyncwait.conformance.verifying._shrink import shrink, trials
 from asyncwait.conformance.verifying._update import Played
 from asyncwait.spec import InvalidConfig
 from asyncwait.spec.rules import Rule, areas, rules_for
 from asyncwait.spec.rules import rules as all_rules
-from asyncwait.spec.scenario import Capability, Scenario, Trace, key_of
+from asyncwait.spec.scenario import Capability, Scenario, key_of
 from asyncwait.spec.texts import counted, nearest
 
 GIVE_UP_AFTER = 3
@@ -151,8 +151,11 @@ def verify_to_tell(
         spared=cases.spared,
     )
     if plan.shrinks and (plan.fails_fast or not stopped):
-        verdict = _shrunk(verdict, backend, tally, progress)
-    verdict = msgspec.structs.replace(verdict, seconds=time.perf_counter() - began)
+        fitting = partial(adapted, capabilities=backend.capabilities)
+        try_out = trials(backend.play, fitting, tally.findings)
+        results = shrink(results, verdict.failed, try_out, say=partial(progress, "shrunk"))
+    seconds = time.perf_counter() - began
+    verdict = msgspec.structs.replace(verdict, results=results, seconds=seconds)
     return Played(verdict, tally, settled, backend.expected_failures)
 
 
@@ -269,7 +272,10 @@ def _judge_all(
     gone = 0
     for number, run in enumerate(backend.play(cases.scenarios())):
         progress("judged", cases.places[number], cases.total)
-        _add(tally, cases.asked[number], run)
+        if isinstance(run, Broken):
+            tally.fail(cases.asked[number], "\n".join((run.text, *printed(run.output))))
+        else:
+            tally.add(cases.asked[number], run)
         why = lost(run)
         gone += bool(why)
         left = cases.count - number - 1
@@ -280,29 +286,6 @@ def _judge_all(
             return f"{', '.join(broken)} broken; {left:,} not played"
     progress("judged", cases.total, cases.total)
     return ""
-
-
-def _add(tally: Tally, case: Case, run: Trace | Broken) -> None:
-    if isinstance(run, Broken):
-        tally.fail(case, "\n".join((run.text, *printed(run.output))))
-    else:
-        tally.add(case, run)
-
-
-def _shrunk(verdict: Verdict, backend: Served, tally: Tally, progress: Progress) -> Verdict:
-    """Return `verdict` with the smallest failures that are found within `SHRINK_SECONDS`."""
-    ends = time.monotonic() + SHRINK_SECONDS
-    found = shrink(
-        verdict.failed,
-        backend.play,
-        partial(adapted, capabilities=backend.capabilities),
-        tally.findings,
-        is_over=lambda: time.monotonic() > ends,
-        say=partial(progress, "shrunk"),
-    )
-    shrunk = {result.rule.id: result for result in found}
-    results = tuple(shrunk.get(result.rule.id, result) for result in verdict.results)
-    return msgspec.structs.replace(verdict, results=results)
 
 
 # Selection of the scenarios that can convict by a rule; a run for the rule skips the others.
