@@ -150,9 +150,8 @@ class Here:
                 yield checked(scenario, trace)
 
 
-@contextmanager
-def open_here(name: str, *, folder: str) -> Generator[Here]:
-    """Give the backend of that name, in this process.
+def open_here(name: str, *, folder: str) -> Here:
+    """Return the backend of that name, in this process.
 
     Args:
         name: registered, or "module:callable".
@@ -167,7 +166,7 @@ def open_here(name: str, *, folder: str) -> Generator[Here]:
         raise InvalidConfig(f"{name} is a program: see it with asyncwait play, in its own process")
     if folder not in sys.path:
         sys.path.append(folder)
-    yield Here(name, load_backend(name))
+    return Here(name, load_backend(name))
 
 
 @contextmanager

@@ -156,10 +156,10 @@ def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
         InvalidConfig: the backend is a program, or the project's file is wrong.
     """
     gate = gate_of_one(name)
-    with open_here(name, folder=gate.folder(name)) as backend:
-        watcher = Watcher(say, tells=traces)
-        with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
-            cases, played = _played(backend, planned)
+    backend = open_here(name, folder=gate.folder(name))
+    watcher = Watcher(say, tells=traces)
+    with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
+        cases, played = _played(backend, planned)
     legs = [leg for run in played if isinstance(run, Trace) for leg in run.legs]
     if traces and not watcher.heard and any(leg.events for leg in legs):
         say(_ELSEWHERE, err=True)

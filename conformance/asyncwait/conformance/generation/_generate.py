@@ -273,7 +273,7 @@ def with_limits(rng: Random, scenario: Scenario) -> Scenario:
 def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
     """Return a limit; its window ends half a step after other events, so no events coincide."""
     if maybe(rng, 0.15):
-        return _breaker(rng)
+        return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
     costs = maybe(rng, 0.4)
     most = rng.choice([3, 4, 6]) if costs else rng.choice([1, 2, 2, 3])
     by = keyed and maybe(rng, 0.25)
@@ -284,10 +284,6 @@ def _limit(rng: Random, *, keyed: bool) -> PlannedLimit:
     per, latency = rng.choice([2, 3, 5]) * GRID + GRID // 2, rng.choice([0, 0, GRID])
     window = PlannedLimit("window", most, per, costs=costs, by=by, burst=burst, latency=latency)
     return replace(window, max_wait=wait)
-
-
-def _breaker(rng: Random) -> PlannedLimit:
-    return PlannedLimit("breaker", rng.choice([1, 2]), 4 * GRID, rest=3 * GRID + GRID // 2)
 
 
 def _costing(rng: Random, plan: Plan, limits: Sequence[PlannedLimit]) -> Plan:

@@ -159,8 +159,9 @@ def result_lines(report: Report, run: Run, result: Result) -> Iterator[str]:
         drawn=[line for each in pieces for line in evidence_lines(run.played[each.played], each)],
         explains=result.explains,
     )
-    if result.explained_by:
-        yield f"  {follows_line(result)}"
+    if cause := result.explained_by:
+        only = "broken only where that, or a cause above it, is"
+        yield f"  most likely follows from {cause}: {only}"
 
 
 def run_lines(
@@ -193,12 +194,6 @@ def also_lines(results: Iterable[Result]) -> Iterator[str]:
     for each in results:
         text = each.evidence[0].text if each.evidence else each.note or each.status
         yield also_line(each.rule, each.broken, text, each.explains)
-
-
-def follows_line(result: Result) -> str:
-    """Return a line on the likely cause of a broken rule."""
-    cause = result.explained_by
-    return f"most likely follows from {cause}: broken only where that, or a cause above it, is"
 
 
 def besides_lines(run: Run) -> Iterator[str]:

@@ -55,7 +55,8 @@ def probe(backend: StreamBackend) -> None:
 
     def watched(*arguments: Any) -> Any:
         opened = backend.open_operator(*arguments)
-        if inspect.isawaitable(opened) or not _can(opened, "__aenter__", "__aexit__"):
+        can = (callable(getattr(opened, name, None)) for name in ("__aenter__", "__aexit__"))
+        if inspect.isawaitable(opened) or not all(can):
             wrong.append(f"open_operator returned {shown(opened)}, expected {_CONTEXT}")
         return opened
 
@@ -80,10 +81,6 @@ def _require_arguments(open_operator: Any) -> None:
     except TypeError as error:
         expected = f"open_operator({', '.join(_ARGUMENTS)}), called with all four by position"
         raise InvalidConfig(f"expected {expected}, got {signature}: {error}") from None
-
-
-def _can(what: object, *names: str) -> bool:
-    return all(callable(getattr(what, name, None)) for name in names)
 
 
 LIST = "--list"

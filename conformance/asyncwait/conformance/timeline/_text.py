@@ -193,17 +193,13 @@ def how_ended(event: CallEnded) -> str:
     return f"gave {values(event.results)}" if event.how == "returned" else event.how
 
 
-def batch_sign(number: int) -> str:
-    """Return the letter of a batch, never a letter of a mark; letters repeat after a while."""
-    return _LETTERS[number % len(_LETTERS)]
-
-
 _LETTERS = "ABCDGHJKMNPQRSUVWXYZ"
+"""The letters of batches, none of them a letter of a mark; they repeat after a while."""
 
 
 def in_batch(number: int | None) -> str:
     """Return the batch of a call in words; empty if it is in none."""
-    return "" if number is None else f" in batch {batch_sign(number)}"
+    return "" if number is None else f" in batch {_LETTERS[number % len(_LETTERS)]}"
 
 
 def ending_of(ending: Ending) -> str:

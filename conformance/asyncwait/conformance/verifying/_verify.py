@@ -202,7 +202,8 @@ class Cases:
         self.places: list[int] = []
         self.spared = 0
         self.most_lost = math.inf if plan.keeps_going else GIVE_UP_AFTER
-        drawn = (tuple(_all_small()), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
+        small = ((f"small {number}", each) for number, each in enumerate(small_scenarios()))
+        drawn = (tuple(small), ()) if plan.exhaustive else _drawn(plan.count, plan.seed)
         others, self._generated = drawn
         # Scenarios for shared calls show little where each record has a call of its own.
         self._others = [
@@ -259,11 +260,6 @@ class Cases:
 @lru_cache(maxsize=1)  # the same for all backends that are verified together
 def _drawn(count: int, seed: int) -> tuple[tuple[tuple[str, Scenario], ...], tuple[Scenario, ...]]:
     return tuple(shapes(count, seed)), generate(count, seed)
-
-
-def _all_small() -> Iterator[tuple[str, Scenario]]:
-    for number, scenario in enumerate(small_scenarios()):
-        yield f"small {number}", scenario
 
 
 def _judge_all(
