@@ -42,28 +42,15 @@ def keep(scenarios: Collection[Scenario], folder: Path = FOLDER) -> frozenset[st
         if not ignored.exists():
             ignored.write_text("*\n", encoding="utf-8")  # Git leaves the folder out by itself.
         for scenario in scenarios:
-            _file_of(id_of(scenario), folder).write_bytes(scenarios_to_json((scenario,)) + b"\n")
-            ids.add(id_of(scenario))
+            name = id_of(scenario)
+            (folder / f"{name}.json").write_bytes(scenarios_to_json((scenario,)) + b"\n")
+            ids.add(name)
         files = sorted(folder.glob("*.json"), key=lambda file: -file.stat().st_mtime_ns)
         for file in files[MOST_KEPT:]:
             file.unlink(missing_ok=True)
     except OSError:
         pass
     return frozenset(ids)
-
-
-def kept(scenario_id: str, folder: Path = FOLDER) -> tuple[Scenario, ...]:
-    """Return the scenario cached under that id, or none.
-
-    Raises:
-        InvalidConfig: the file is damaged.
-    """
-    file = _file_of(scenario_id, folder)
-    return scenarios_from_json(file_bytes(file)) if file.is_file() else ()
-
-
-def _file_of(scenario_id: str, folder: Path) -> Path:
-    return folder / f"{scenario_id}.json"
 
 
 _ID = re.compile(rf"[0-9a-f]{{{ID_DIGITS}}}")
@@ -98,7 +85,9 @@ def find_scenarios(text: str) -> tuple[Scenario, ...]:
 
 
 def _by_id(wanted: str) -> tuple[Scenario, ...]:
-    found = kept(wanted) or tuple(e.scenario for e in EXAMPLES if id_of(e.scenario) == wanted)
+    file = FOLDER / f"{wanted}.json"
+    kept = scenarios_from_json(file_bytes(file)) if file.is_file() else ()
+    found = kept or tuple(e.scenario for e in EXAMPLES if id_of(e.scenario) == wanted)
     if not found:
         raise InvalidConfig(
             f"there is no scenario {wanted}: it is no example, and {FOLDER} of this folder has "
