@@ -258,6 +258,7 @@ class Gate(Struct, frozen=True):
     Args:
         settings: of the project; None if they are about none of these backends.
         file: of expected failures; None for none.
+        seed, count: of the project, if it is about all of these backends.
     """
 
     names: tuple[str, ...]
@@ -268,6 +269,8 @@ class Gate(Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     is_given: bool = False
     is_named: bool = True
+    seed: int | None = None
+    count: int | None = None
 
     def folder(self, name: str) -> str:
         """Return the folder in which the module of a backend may be."""
@@ -282,20 +285,6 @@ class Gate(Struct, frozen=True):
         if self.file is None or not (self.is_given or is_ours):
             return Terms(spec=spec)
         return Terms(self.entries, self.file.name, self.day, spec)
-
-    @property
-    def seed(self) -> int | None:
-        """The seed of the project, if it is about all of these backends."""
-        return self.settings.seed if self.settings and self._are_ours else None
-
-    @property
-    def count(self) -> int | None:
-        """The count of the project, if it is about all of these backends."""
-        return self.settings.count if self.settings and self._are_ours else None
-
-    @property
-    def _are_ours(self) -> bool:
-        return self.settings is not None and all(map(self.settings.speaks_of, self.names))
 
     def taken(self, *others: str) -> str:
         """Return a line on the options taken from the project's file; empty for none."""
@@ -338,7 +327,10 @@ def gate_of(
     is_read = file is not None and (not creates or file.exists())
     entries = read_entries(file) if file is not None and is_read else ()
     is_given = expected_failures is not None
-    return Gate(names, folder, today(), settings, file, entries, is_given, bool(named))
+    gate = Gate(names, folder, today(), settings, file, entries, is_given, bool(named))
+    if settings is None or not all(map(settings.speaks_of, names)):
+        return gate
+    return replace(gate, seed=settings.seed, count=settings.count)
 
 
 class Described(Protocol):
