@@ -60,9 +60,7 @@ def gate_of_one(backend: str) -> Gate:
     return gate_of([backend], Path.cwd(), creates=True)
 
 
-def show_runs(
-    cases: Sequence[Case], runs: Sequence[Trace | Broken], backend: Described, gate: Gate
-) -> Word:
+def show_runs(runs: Sequence[tuple[Case, Trace | Broken]], backend: Described, gate: Gate) -> Word:
     """Print one run of each case; return the worst verdict.
 
     Raises:
@@ -70,9 +68,7 @@ def show_runs(
     """
     by = rules_for(backend.capabilities)
     expected_failures = settle(gate.terms(backend.name), backend, rules()).expected_failures
-    pairs = zip(cases, runs, strict=True)
-    words: list[Word] = [show_run(case, run, by, expected_failures) for case, run in pairs]
-    return worst(words)
+    return worst([show_run(case, run, by, expected_failures) for case, run in runs])
 
 
 def show_run(
@@ -144,9 +140,9 @@ _ELSEWHERE = (
 
 def _played(
     backend: Served | Here, planned: Sequence[Scenario]
-) -> tuple[Sequence[Case], Sequence[Trace | Broken]]:
+) -> list[tuple[Case, Trace | Broken]]:
     cases = [Case("", each, adapted(each, backend.capabilities)) for each in planned]
-    return cases, list(backend.play([case.scenario for case in cases]))
+    return list(zip(cases, backend.play([case.scenario for case in cases]), strict=True))
 
 
 def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
@@ -159,18 +155,18 @@ def play_here(name: str, planned: Sequence[Scenario], *, traces: bool) -> Word:
     backend = open_here(name, folder=gate.folder(name))
     watcher = Watcher(say, tells=traces)
     with heard_by(watcher), watcher.interruptible(), ended_by_debugger():
-        cases, played = _played(backend, planned)
-    legs = [leg for run in played if isinstance(run, Trace) for leg in run.legs]
+        played = _played(backend, planned)
+    legs = [leg for _, run in played if isinstance(run, Trace) for leg in run.legs]
     if traces and not watcher.heard and any(leg.events for leg in legs):
         say(_ELSEWHERE, err=True)
-    return show_runs(cases, played, backend, gate)
+    return show_runs(played, backend, gate)
 
 
 def _play_apart(name: str, planned: Sequence[Scenario]) -> Word:
     gate = gate_of_one(name)
     with open_backend(name, folder=gate.folder(name)) as backend:
-        cases, played = _played(backend, planned)
-    return show_runs(cases, played, backend, gate)
+        played = _played(backend, planned)
+    return show_runs(played, backend, gate)
 
 
 SECONDS = 60.0
