@@ -154,7 +154,8 @@ def test_a_broken_harness_is_an_error_and_no_verdict(spark: EmbeddedSpark) -> No
 
 
 def test_a_worker_that_dies_ends_its_job(spark: EmbeddedSpark) -> None:
-    (leg,) = play_legs(spark, [LegStart.first(SHORT)], patience=0.000_1)
+    long = Scenario(inputs=at_once(*(Record("b", n) for n in range(2_000))))
+    (leg,) = play_legs(spark, [LegStart.first(long)], patience=0.000_1)
     assert leg.ending.how == "error"
     assert leg.ending.detail.endswith(" Python worker exited unexpectedly")
     assert "Py4JJavaError" not in leg.ending.detail
