@@ -6,19 +6,19 @@ import pytest
 from outside import SOUND, Folder
 
 from asyncwait.conformance.report import FORMS, read_lines
-from asyncwait.conformance.verifying import _verify
+from asyncwait.conformance.verifying import _shrink, _verify
 
 SUITE = ("--pyargs", "asyncwait.conformance")
 BACKEND = "--asyncwait-backend"
 
 # The suite with the examples about a few rules, for a process that loads it as a plug-in.
 FEWER = """
-from asyncwait.conformance.verifying import _verify
+from asyncwait.conformance.verifying import _shrink, _verify
 
 ABOUT = {"FAIL-9", "TIME-4", "COPY-1"}
 _verify.EXAMPLES = [each for each in _verify.EXAMPLES if ABOUT.intersection(each.rules)]
 _verify._drawn = lambda count, seed: ((), _verify.generate(count, seed))
-_verify.SHRINK_SECONDS = 0.0
+_shrink.SHRINK_SECONDS = 0.0
 """
 
 # The same with an example of each rule.
@@ -129,7 +129,8 @@ def test_a_broken_backend_fails_by_rule_with_sentence_and_timeline(
     assert told.line in done.out.splitlines()
     assert "\n  MUST: " in done.out
     assert " [tool.asyncwait]: backend gate:backend, " in done.out
-    for name in ("EXAMPLES", "_drawn", "SHRINK_SECONDS"):
+    monkeypatch.setattr(_shrink, "SHRINK_SECONDS", _shrink.SHRINK_SECONDS)
+    for name in ("EXAMPLES", "_drawn"):
         monkeypatch.setattr(_verify, name, getattr(_verify, name))
     exec(FEWER, {})  # noqa: S102 - the same in this process
     outside.here("verify", "--no-shrink", "--report", "verified")
