@@ -1,7 +1,7 @@
 """Contract of calls that are carried from one micro-batch to the next; its rules are in CARRY.
 
 A *lane* is a part of the stream whose records keep their order. Its state, one value of bytes, is
-authoritative. Each micro-batch makes a *visit* of the lane, or two: one with its rows, and one
+authoritative. Each micro-batch makes one or two *visits* of the lane: one with its rows, and one
 because a timer fired. A visit emits the results that the previous state holds, asks a *host* for
 the results of the records in flight, and writes the state for the next batch. A host is a process
 that holds calls and results between batches; records that it loses are called again.
@@ -60,7 +60,7 @@ class InFlight(Struct, frozen=True, array_like=True, gc=False):
 class Finished(Struct, frozen=True, array_like=True, gc=False):
     """The result of a record, as bytes; the next batch emits it.
 
-    A program that moves the lane, and repeats calls without emitted results, needs the key.
+    A program needs the key to move the lane and repeat the calls without emitted results.
     """
 
     identity: Identity
@@ -101,7 +101,7 @@ class Terms(Struct, frozen=True):
         budget: seconds that a visit waits for results; it waits longer only for room, and for
             records whose event time lags.
         skew: ms by which the event time of a record in flight after a visit may lag the newest
-            record that the visit found in flight, or brought; None for no bound.
+            record that was in flight before, or came with the visit; None for no bound.
         lanes: number of lanes of the stream, which determines the lane of a record.
 
     Raises:
@@ -133,8 +133,8 @@ class Visit(Struct, frozen=True):
         wanted: all records in flight in the lane, with the rows of the batch, in order.
         kept: records that an earlier visit of the same batch finished. The host keeps their
             results, because the batch may be replayed, and begins no call for them.
-        awaited: wanted records that must be finished, and have reached their place in the order,
-            before the visit ends: their event time lags.
+        awaited: wanted records whose event time lags: before the visit ends, they must be finished
+            and have reached their place in the order.
     """
 
     lane: str
@@ -162,13 +162,13 @@ class Host(Protocol):
     """Process that runs the calls of lanes and keeps their results."""
 
     def visit(self, visit: Visit) -> Mapping[Identity, Outcome]:
-        """Return the outcomes of the wanted records that are finished, in ordered mode up to a gap.
+        """Return the outcomes of finished wanted records, in ordered mode up to the first gap.
 
-        First it forgets and cancels the records that the visit does not want. It calls the wanted
-        records that it does not have, in the order of the lane; in key-ordered mode, one record of
-        each key at a time. Then it waits until all are finished, or a call fails, or the budget is
-        over with at most `capacity` unfinished records, none of them awaited. It keeps the results
-        that it returns, but not the failures.
+        First the host forgets and cancels the records that the visit does not want. It calls the
+        wanted records that it does not have, in the order of the lane; in key-ordered mode, one
+        record of each key at a time. Then it waits until all are finished, or a call fails, or the
+        budget is over with at most `capacity` unfinished records, none of them awaited. It keeps
+        the results that it returns, but not the failures.
         """
         ...
 

@@ -81,7 +81,7 @@ class _HasPlaceForOneError(Output):
 
 @breaks("FAIL-4", _HasPlaceForOneError)
 class KeepsTheLastFailure(ResultHandler):
-    """Keeps one error for the consumer, the one stored last, as PyFlink does."""
+    """Keeps only the last stored error for the consumer, as PyFlink does."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         try:
@@ -212,7 +212,7 @@ class BlamesAnEqualRecord(ResultHandler):
 
 @breaks("FAIL-5")
 class SendsErrorsAsPickles(ResultHandler):
-    """Pickles the error of a call, and fails with the error of pickling if that raises."""
+    """Pickles the error of a call, and fails with the pickling error if pickling raises."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised):
@@ -231,7 +231,7 @@ class RaisesACopyEachTime(Output):
 
 @breaks("FAIL-7")
 class WrapsErrorsOfTheSource(StreamTask):
-    """Raises its own error instead of the source's, which becomes only the cause."""
+    """Raises its own error, and keeps the source's error only as its cause."""
 
     def on_end(self, end: End) -> None:
         if end.error is not None:
@@ -243,7 +243,7 @@ class WrapsErrorsOfTheSource(StreamTask):
 
 @breaks("FAIL-8")
 class KeepsABookByValue(AsyncWaitOperator):
-    """Files the records in flight by value, and fails if a value cannot be hashed."""
+    """Keys the records in flight by value, and fails if a value cannot be hashed."""
 
     def admit(self, entry: Entry) -> None:
         super().admit(entry)
@@ -261,7 +261,7 @@ class ComparesWhatIsDueTogether(AsyncWaitOperator):
         super().process_record(record)
 
 
-@breaks("FAIL-11", loop="trio", is_bound=True)  # on asyncio the loop ends before it knows
+@breaks("FAIL-11", loop="trio", is_bound=True)  # on asyncio the loop ends first
 class SkipsCloseWhenInterrupted(ResultStream):
     """Raises a KeyboardInterrupt at once, without the function's `close`."""
 
@@ -303,7 +303,7 @@ class GoesOnWhileTheProgramEnds(Output):
 
 @breaks("FAIL-5")
 class TakesErrorsOfOthersForItsOwn(ResultHandler):
-    """Passes on an operator error that a call raised itself, as if it were its own."""
+    """Passes on an operator error that a call raised, as if the operator had raised it."""
 
     def results_of(self, outcome: Outcome) -> tuple[Any, ...]:
         if isinstance(outcome, Raised) and isinstance(outcome.error, OperatorError):

@@ -54,7 +54,7 @@ class TakesATextForItsLetters(ResultHandler):
 
 @breaks("RES-4")
 class LetsTheLastCompletionCount(ResultHandler):
-    """Lets a second completion overwrite the first while the results are not out."""
+    """Lets a second completion overwrite the first until its results are emitted."""
 
     def on_outcome(self, outcome: Outcome) -> None:
         if not self.entry.outputs:
@@ -65,7 +65,7 @@ class LetsTheLastCompletionCount(ResultHandler):
 
 @breaks("RES-4")
 class RaisesAtLateCompletions(Attempt):
-    """Raises at the completion of a decided record, as a future does that is done."""
+    """Raises when a decided record is completed, as a completed future does."""
 
     def completion(self) -> Completion:
         completion = super().completion()
@@ -82,7 +82,7 @@ class RaisesAtLateCompletions(Attempt):
 
 @breaks("RES-5", loop="trio")
 class SleepsThroughThreads(TaskMailbox):
-    """Files a mail of another thread without waking the loop."""
+    """Queues a mail of another thread without waking the loop."""
 
     def __init__(self, loop: Loop) -> None:
         super().__init__(replace(loop, call_soon_threadsafe=lambda _: None))

@@ -42,7 +42,7 @@ class CountsWhatIsRestoredAsWaiting(StreamTask):
 
 @breaks("STAT-3")
 class HoldsWhatHasItsTurn(OrderedQueue):
-    """Counts as held the records that the consumer can take, not those that must wait."""
+    """Reports ready records in `held`, instead of the records that must wait."""
 
     @property
     def held(self) -> int:

@@ -32,7 +32,7 @@ from asyncwait.toolkit import (
 class BatchWorker(Worker):
     """Runs one call for several records, which may leave it one by one.
 
-    While one of its records waits for it, it counts among the calls in flight.
+    The call counts among the calls in flight while one of its records waits for it.
     """
 
     __slots__ = ("entries", "free", "permit", "staying")
@@ -49,11 +49,11 @@ class BatchWorker(Worker):
 
     @property
     def lingers(self) -> bool:
-        """Whether a record that has left waits for the call's end before a new call (RETRY-10)."""
+        """Whether a record that left must wait for the call's end before a new call (RETRY-10)."""
         return self.entry is not None
 
     def cancel(self) -> bool:
-        """Remove one record; return whether it was the last one, so that the call is cancelled."""
+        """Remove one record; return whether no record is left, so that the call is cancelled."""
         self.staying -= 1
         if self.staying == 0:
             self.free()
@@ -62,7 +62,7 @@ class BatchWorker(Worker):
 
 
 class BatchWorkers(Workers):
-    """Calls the function with lists: each worker makes one call at a time, at most `in_flight` do.
+    """Calls the function with lists: one call for each worker, at most `in_flight` calls.
 
     A record is *gathered* from its admission, or the end of its back-off, to its call.
     """
@@ -77,7 +77,7 @@ class BatchWorkers(Workers):
         self._batch: Batch = config.batch
         self._attempts = 1 if config.retry is None else config.retry.max_attempts
         self._returns = self._attempts > 1 or config.mode == "key-ordered"
-        """Whether a call may lead to others, of its record or of a record with its key."""
+        """Whether another call may follow a call, of its record or of a record with its key."""
         self._copy = copy
         self._running = 0
         self._bell = Bell()
@@ -111,7 +111,7 @@ class BatchWorkers(Workers):
         return self._core.nothing_is_admitted(is_idle=is_idle) and not self._some_may_come()
 
     def _some_may_come(self) -> bool:
-        """Return whether a record may come back, or a record whose key becomes free (BAT-3)."""
+        """Return whether a called record, or the next record of its key, may join later (BAT-3)."""
         if not self._returns:
             return False
         pending = {*self._core.pending}
@@ -176,7 +176,7 @@ class BatchWorkers(Workers):
             if self._may_begin():
                 values = self._begin(worker)
                 self.wake_worker()
-                if self._core.closed:  # One without a copy may have failed the operator.
+                if self._core.closed:  # A missing copy may have failed the operator.
                     self._give_back(worker.permit)
                     return
                 if not values:
@@ -192,7 +192,7 @@ class BatchWorkers(Workers):
                 elif self._permit is not None:  # The waiting records were all decided.
                     self._give_back(self._permit)
                     self._permit = None
-                if self._core.closed:  # By a refused permit. A worker that rests now never wakes.
+                if self._core.closed:  # A permit was refused. A resting worker never wakes.
                     return
                 if not await self._park(worker):
                     return
@@ -260,7 +260,7 @@ class BatchWorkers(Workers):
             return worker.staying == len(values)
         finally:
             worker.entry = None
-            worker.entries = ()  # what they hold may be emitted
+            worker.entries = ()  # the records may be emitted now
             if worker.staying:
                 self._running -= 1
 
@@ -278,7 +278,7 @@ class BatchWorkers(Workers):
             self._begin_first(entries)
         else:
             begun = [each for each in entries if self._sweep.begin(each)]
-            # Beginning a record may have passed the deadline of another one.
+            # Beginning a record may have passed the deadline of another record.
             entries = [each for each in begun if each.results is None]
         self._bound(entries)
         for entry in entries:
@@ -302,7 +302,7 @@ class BatchWorkers(Workers):
             sweep.expect(now)
 
     def _copies(self, worker: BatchWorker) -> list[Any]:
-        """Return copies of the values; a record without one has failed alone."""
+        """Return copies of the values; a record whose copy fails has failed alone."""
         assert self._copy is not None
         values: list[Any] = []
         entries: list[Entry] = []
@@ -336,7 +336,7 @@ class BatchWorkers(Workers):
         self._settle(worker, answers, has_failed=has_failed)
 
     def _awaitable(self, values: list[Any]) -> Any:
-        return awaited(self._function(list(values)))  # which it may change
+        return awaited(self._function(list(values)))  # the function may change its list
 
     def _settle(self, worker: BatchWorker, answers: Iterable[Any], *, has_failed: bool) -> None:
         core, sweep, now = self._core, self._sweep, self._clock()
@@ -380,12 +380,12 @@ def _are_results(answers: Iterable[Any]) -> bool:
 
 
 class Gathering(deque[Entry]):
-    """Records that wait for their call, with the time since when each waits; it calls `look`.
+    """Records that wait for their call, with the time since when each record waits.
 
     Args:
         core: the operator.
-        clock: the loop's.
-        size: of a batch.
+        clock: the loop's clock.
+        size: largest size of a batch.
         look: called when a batch may go.
     """
 
@@ -422,7 +422,7 @@ class Gathering(deque[Entry]):
             self._look()
 
     def take(self, count: int) -> list[Entry]:
-        """Take the first `number` records."""
+        """Take the first `count` records."""
         for _ in range(count):
             self._since.popleft()
         if count == len(self):

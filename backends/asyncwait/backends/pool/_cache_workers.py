@@ -33,18 +33,18 @@ from asyncwait.toolkit import (
 
 
 class Load(Struct, eq=False):
-    """One call of the function for the records of a key, each of which may leave it alone.
+    """One call of the function for the records of a key; each record may leave it by itself.
 
-    It is the worker of their entries.
+    The load is the worker of the records' entries.
 
     Args:
         place: the stand-in of the key; `NULL_KEY` for a call that no record shares.
         value: the argument of the function.
         close: called when the last record has left.
-        is_ahead: whether it began before a record needed it; it runs on until a record has left it.
+        is_ahead: whether it began before a record needed it; it runs on until a record has left.
         is_open: whether other records may join.
         first: the record that began it; None if it runs in the background.
-        entries: the records that have joined; some may have left, of which few are decided.
+        entries: the records that have joined; some may have left, but few of those are decided.
         staying: number of records that have not left.
         began: when the function was called, in seconds of the loop's clock.
         worker: the worker that runs it.
@@ -75,14 +75,14 @@ class Load(Struct, eq=False):
         entry.worker = self
         if not (self.entries or self.is_ahead):
             self.first = entry
-        if len(self.entries) >= self.most:  # A load that hangs may be left often.
+        if len(self.entries) >= self.most:  # Many records may leave a load that hangs.
             self.entries = [each for each in self.entries if each.results is None]
             self.most = 64 + 2 * len(self.entries)
         self.entries.append(entry)
         self.staying += 1
 
     def forget(self) -> None:
-        """Drop its records, which may have been emitted and refer to it."""
+        """Drop the records, which may have been emitted and refer to the load."""
         self.entries.clear()
         self.value = self.first = None
 
@@ -93,14 +93,14 @@ class Load(Struct, eq=False):
 
     @property
     def lingers(self) -> bool:
-        """Whether a record that has left waits for its end before another call (RETRY-10).
+        """Whether a record that left must wait for the load's end before a new call (RETRY-10).
 
         While other records wait for the load, the record may join again.
         """
         return self.entry is not None and not self.is_wanted
 
     def cancel(self) -> bool:
-        """Remove one record; return whether it was the last one, so that the call is cancelled."""
+        """Remove one record; return whether no record is left, so that the call is cancelled."""
         self.staying -= 1
         if self.is_wanted:
             return False
@@ -128,7 +128,7 @@ def results_of_load(load: Load, returned: Any, *, single: bool) -> tuple[Any, ..
         return (settled("fn", uncosted(returned)),)
     try:
         return collect_results(Record(load.value), returned)
-    except InvalidResult as error:  # for a record that represents all records of the load
+    except InvalidResult as error:  # its record represents all records of the load
         raise NoAnswer(error.reason) from None
     except OperatorError as error:
         raise cause_or_self(error) from None
@@ -153,7 +153,7 @@ class CacheWorkers(Workers):
 
     Args:
         common: see `Workers`.
-        config: of the operator.
+        config: configuration of the operator.
         store: the store of results; None for a new one.
     """
 
@@ -197,7 +197,7 @@ class CacheWorkers(Workers):
             self._is_busy = False
 
     def _look_up_all(self, decided: list[Entry]) -> bool:  # noqa: PLR0915 - as in `Core`
-        """Look up the waiting records; return whether the queue is empty then.
+        """Look up the waiting records; return whether no record waits afterwards.
 
         Args:
             decided: receives the entries that have their results, and must be counted.
@@ -209,7 +209,7 @@ class CacheWorkers(Workers):
         in_bulk, asked, self._asked = core.decides_in_bulk, self._asked, None
         while pending:
             entry = pending.popleft()
-            if waits:  # Its call begins with a hit, or with its load.
+            if waits:  # The record's call begins with a hit, or with its load.
                 if entry.results is not None or (self._ending and self._has_to_linger(entry)):
                     continue
                 now = clock()
@@ -251,7 +251,7 @@ class CacheWorkers(Workers):
                     continue
             figures.hits += 1
             if now >= kept.refresh_from and self._running < self._most:
-                kept.refresh_from = inf  # once in its life
+                kept.refresh_from = inf  # one refresh for each entry
                 self._refresh(place, entry.value)
             if is_light:  # a fast path of `else`
                 if in_bulk and kept.results and (pending or decided):
@@ -268,8 +268,8 @@ class CacheWorkers(Workers):
     def _kept_for(self, values: Sequence[Any]) -> Sequence[Any]:
         """Return the cached results of the first of some values, if no record waits before them.
 
-        The first value without a fresh result ends the search, and is looked up as all others are;
-        its key is known then.
+        The first value without a fresh result ends the search; the usual look-up of this value
+        then uses the key that is known.
         """
         kept_for, key_of, clock = self._store.entries, self._key, self._clock
         results: list[Any] = []
@@ -302,7 +302,7 @@ class CacheWorkers(Workers):
         )
 
     def _has_no_key(self, entry: Entry, error: BaseException) -> None:
-        """Fail an attempt with the error of its key, as if its call had raised it (CACHE-1)."""
+        """Fail an attempt because its key raised `error`, as if the call had raised (CACHE-1)."""
         reraise_fatal(error)
         if self._limited is not None and not self._sweep.begin(entry):
             return
@@ -359,7 +359,7 @@ class CacheWorkers(Workers):
                 self._queue.append(load)
 
     def _refused(self, load: Load, error: AsyncWaitError) -> None:
-        """Decide the records of a load without a permit; drop a load ahead of time."""
+        """Decide the records of a load that gets no permit; a refresh ends without records."""
         assert self._limited is not None
         entries = [each for each in load.entries if each.worker is load and each.results is None]
         load.permit = None

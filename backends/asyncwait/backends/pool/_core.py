@@ -28,13 +28,13 @@ from asyncwait.toolkit import (
 )
 
 NOTHING = object()
-"""Answer of `poll` without an element; None may be a result."""
+"""Return value of `poll` without an element, because None may be a result."""
 
 
 class Core(State):
     """The elements in flight, and the steps that change them.
 
-    Steps for each record are written out where a call would cost as much as the step.
+    Steps that run for each record are inline where a call would cost as much as the step.
     """
 
     __slots__ = ("on_failure", "on_final", "on_results")
@@ -57,8 +57,9 @@ class Core(State):
     def may_read(self) -> bool:
         """Return whether the next element of the source may be taken, and the operator is open.
 
-        Markers and snapshots hold no slot, and a source that yields only them would fill the memory
-        of a consumer that pauses; the second bound never holds while the consumer waits.
+        Markers and snapshots hold no slot: without the second bound, a source that yields nothing
+        else would fill the memory while the consumer pauses. This bound never holds while the
+        consumer waits.
         """
         if self._backlog or not self.reads:
             return False
@@ -106,7 +107,7 @@ class Core(State):
             self._backlog.append(self._record_of(value))
             self._refill()
             return self.may_read()
-        # As `_admit` does, without fences, because values have none.
+        # As in `_admit`, but plain values have no fences.
         entry = Entry(value) if self._lines is None else Entry(value, self._record_of(value))
         if self.numbers is not None:
             entry.number = next(self.numbers)
@@ -126,7 +127,7 @@ class Core(State):
 
     @property
     def wanted(self) -> int:
-        """Number of plain values to read at once: as many as have room, and another that waits."""
+        """Number of plain values to read at once: as many as have room, and one more."""
         return 1 if self._lines is not None else self._room() + 1
 
     def _room(self) -> int:
@@ -156,7 +157,7 @@ class Core(State):
         return self._read_singly(values[len(entries) :])
 
     def _admit_kept(self, values: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
-        """Admit and decide the first of some values together; return the others."""
+        """Admit and decide the first values, one for each result; return the other values."""
         if count := len(results):
             run = Entry(None, results=tuple(results), started=self.clock(), room=RUN)
             self._inside += count
@@ -184,7 +185,7 @@ class Core(State):
 
     def end(self, error: BaseException | None) -> None:
         """Note that the source has ended, or has raised `error`."""
-        if self._ended:  # because of a budget
+        if self._ended:  # a spent budget has ended it
             return
         self._ended = True
         self._source_error = error
@@ -200,7 +201,7 @@ class Core(State):
         self.output.ring()
 
     def cut(self, entry: Entry) -> None:
-        """Drop all elements behind `entry`, the first omitted record, that are not records."""
+        """Drop all fences behind `entry`, the first omitted record."""
         self.is_cut, is_behind = True, False
         for each in self._line:
             is_behind = is_behind or each is entry
@@ -213,7 +214,7 @@ class Core(State):
         self.last_called = max(self.last_called, entry.number)
 
     def uncalled(self, about: Collection[Entry]) -> tuple[list[Entry], list[Entry]]:
-        """Return the undecided records without a call that do not wait for their keys.
+        """Return the undecided, uncalled records that do not wait for their keys.
 
         Returns:
             The records behind the last call, and the others.
@@ -231,7 +232,7 @@ class Core(State):
         return behind, before
 
     def finish(self, entry: Entry, error: OperatorError) -> Iterator[Entry]:
-        """Begin no further call because of `entry`; results of running calls come out first.
+        """Begin no further call, because `entry` failed; results of running calls come out first.
 
         Yields:
             The records without a running call; they are decided, without results.
@@ -242,7 +243,7 @@ class Core(State):
             self.halt(error)
             waiting = [each.value for each in self._backlog if isinstance(each, Record)]
             self._backlog.clear()
-            deque.clear(self.pending)  # a gate has requests for permits behind it
+            deque.clear(self.pending)  # a gate's own `clear` would drop its requests
         else:
             self.finishing.others += (error,)
         self.decide(entry, ())
@@ -278,7 +279,7 @@ class Core(State):
             element = backlog.popleft()
             if not backlog:
                 self._restoring = False
-                self.room.ring()  # before a worker is woken, which finds more to do then
+                self.room.ring()  # before a worker wakes, which then finds more to do
             if isinstance(element, Record):
                 self._admit(element)
             else:
@@ -301,7 +302,7 @@ class Core(State):
         return self._lines is None
 
     def count_decided(self, entries: Sequence[Entry]) -> None:
-        """Count entries that were decided with at least one result each; if `decides_in_bulk`."""
+        """Count entries decided with at least one result each; requires `decides_in_bulk`."""
         self._decided += len(entries)
         self._most_held = max(self._most_held, self._decided - self._fences)
         if self._unordered is not None:
@@ -335,12 +336,12 @@ class Core(State):
             self.look_again()
 
     def look_again(self) -> None:
-        """Wake a worker, because the waiting records may be all without room for more."""
+        """Wake a worker, because no further record may have room to join the waiting records."""
         if self.pending:
             self.on_pending()
 
     def wait_for_call(self, entry: Entry) -> None:
-        """Queue `entry` for its call, or its next call, by a worker."""
+        """Queue `entry` for its first or next call by a worker."""
         if self.finishing is None:
             self.pending.append(entry)
             self.on_pending()
@@ -389,7 +390,7 @@ class Core(State):
             self.on_results(entry, results)
 
     def call_raised(self, entry: Entry, error: BaseException) -> None:
-        """Fail because the call of `entry` raised; ignore it if the record is decided."""
+        """Fail because the call of `entry` raised; ignore the error if the record is decided."""
         if entry.results is None:
             self.on_failure(entry, call_failed(self.record(entry), error))
 
@@ -419,7 +420,7 @@ class Core(State):
         if self._unordered is not None:
             self._unordered.decided(entry)
         if self._lines is not None and (following := self._lines.leave(entry)) is not None:
-            self.wait_for_call(following)  # which may decide it
+            self.wait_for_call(following)  # may decide `following`
         if not results:
             self._empty += 1
             self._drop_ready()
@@ -433,7 +434,7 @@ class Core(State):
     # To the consumer.
 
     def poll(self) -> Any:
-        """Take the next element out; NOTHING if there is none now."""
+        """Remove and return the next element; NOTHING if no element is ready."""
         ready = self._ready
         if self._express and not (ready and ready[0].given):
             self.room.ring()
@@ -493,7 +494,7 @@ class Core(State):
         if self._unordered is not None:
             let_go(self._line, entry, self._inside)
         if self._max_held and self.gathers:
-            self.look_again()  # The waiting records may have waited only because of it.
+            self.look_again()  # Waiting records may have waited only for this entry.
 
     def _drop_ready(self) -> None:
         ready = self._ready

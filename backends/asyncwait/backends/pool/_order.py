@@ -26,19 +26,19 @@ class Segment:
 
 
 RUN = -1
-"""Room of an entry for several values; another field would cost each entry memory and time."""
+"""`room` of an entry for several values: a further field would cost memory and time."""
 
 
 class Entry(Struct, eq=False):
     """An admitted element on its way through the operator; it holds one slot.
 
-    Each record has one. A Struct is made in half the time of a class with slots.
+    Each record has an entry. A Struct is made in half the time of a class with slots.
 
     Args:
-        value: of the record; the argument of the function.
+        value: value of the record; the argument of the function.
         element: the input: a Record, or a fence. None when the entry has left the operator, and for
             plain values, until an error needs their records; see `Core.record`.
-        results: the outputs of it; None while undecided. A fence is its own output.
+        results: outputs of the entry; None while undecided. A fence is its own output.
         given: number of results that the consumer has taken; -1 when the entry has left.
         started: when its first call began, in seconds of the loop's clock; None before.
         worker: the worker that runs its call, or the attempt in its place; otherwise None.
@@ -46,11 +46,11 @@ class Entry(Struct, eq=False):
         number: its place in the input; counted if there are limits.
         error: the error of its last call, if a further attempt follows.
         permit: the permit for its next call, or the request for one; the number of its arrival
-            while it waits for its key; not without limits.
-        room: largest number of records in its next call, if batches are split; 0 for no bound, and
-            `RUN` for values that were decided together, each with one of the results and a slot.
-        segment: its segment; not in ordered mode.
-        line: records that wait for its key, in key-ordered mode, if it is the key's first record.
+            while it waits for its key; None without limits.
+        room: largest number of records in its next call, if batches are split; 0 for no bound;
+            `RUN` if it has several decided values, with one result and one slot for each.
+        segment: its segment; None in ordered mode.
+        line: for the first record of a key in key-ordered mode, the records that wait for the key.
     """
 
     value: Any
@@ -69,7 +69,7 @@ class Entry(Struct, eq=False):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no call runs for a record whose attempts are counted, or its load waits."""
+        """Whether a record whose attempts are counted has no call, or a load that waits."""
         return self.worker is None or getattr(self.worker, "worker", self) is None
 
     @property
@@ -80,7 +80,7 @@ class Entry(Struct, eq=False):
 
 
 _SLACK = 64
-"""Number of entries that have left and may stay in a queue before the queue is searched."""
+"""Number of entries that may stay in a queue after they left, before it is searched."""
 
 
 def let_go(queue: deque[Entry], entry: Entry, inside: int) -> None:

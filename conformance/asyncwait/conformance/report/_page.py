@@ -1,8 +1,8 @@
 """A report as one page: the findings on each backend and rule, and their evidence.
 
-Strangers wrote its contents: values, names and texts of errors. The template escapes all of them,
-and characters that would change the look of their neighbours are written out. Besides, the page
-forbids everything that it does not contain itself.
+The contents are untrusted: values, names and texts of errors. The template escapes all of them, and
+writes escapes for characters that would change the text around them. The page's policy forbids
+everything that the page does not contain itself.
 """
 
 import base64
@@ -87,7 +87,7 @@ PICTURES = 0.5
 """Share of the room for evidence that pictures and timelines may take before the data."""
 
 MISSES = 20
-"""Pieces that do not fit, after which no smaller piece is tried: each has to be drawn."""
+"""Pieces that do not fit, after which drawing stops: each piece is drawn to get its size."""
 
 TAGS = 600
 """Bytes of tags that the page itself puts around a piece of evidence."""
@@ -135,7 +135,7 @@ def _size(*parts: str) -> int:
 
 
 def _all_pieces(report: Report) -> Iterator[tuple[int, Run, Result, int]]:
-    """Yield all pieces of evidence: the first of each rule first, causes before effects."""
+    """Yield all pieces of evidence: first pieces of all rules first, causes before effects."""
     most = max((len(r.evidence) for run in report.runs for r in run.results), default=0)
     for piece in range(most):
         for number, run in enumerate(report.runs):
@@ -155,7 +155,7 @@ def _picture(played: Played, evidence: Evidence, title: str) -> Markup:
         # A file that was not judged here may hold a trace without a layout. Nothing is hidden:
         # the same evidence is beside it in words, with scenario and trace.
         return Markup("")
-    return Markup(svg_of(timeline, title=title, alone=False))  # noqa: S704 - it escapes its texts
+    return Markup(svg_of(timeline, title=title, alone=False))  # noqa: S704 - `svg_of` escapes
 
 
 def _data(played: Played) -> tuple[Markup, Markup] | None:
@@ -191,7 +191,7 @@ class Cell(NamedTuple):
     """The findings on a rule in a run.
 
     Args:
-        result: the same as data; None if the run has no result for the rule.
+        result: the findings as data; None if the run has no result for the rule.
     """
 
     anchor: str
@@ -218,7 +218,7 @@ class Row(NamedTuple):
 
     @property
     def cause(self) -> int:
-        """Its first place among the causes of a run; behind all if it is the cause in no run."""
+        """The rule's first place among the causes of a run; the last place if never a cause."""
         found = [cell.result.cause for cell in self.cells if cell.result and cell.result.cause]
         return min(found, default=sys.maxsize)
 
@@ -239,7 +239,7 @@ def _cell(view: RunView, rule: str, drawn: Drawn) -> Cell:
 
 
 MOST = 2_000_000
-"""Largest page in bytes, to open quickly; it holds as much evidence as fits."""
+"""Largest size of a page in bytes, to open quickly; a page holds as much evidence as fits."""
 
 
 def html_of(report: Report) -> str:

@@ -5,8 +5,8 @@ backend without the capability, and the declaration by a backend. Large capabili
 `core` with one mode is an operator already, and each profile is a further, optional part of the
 specification.
 
-Each change returns the very scenario if nothing in it has to change, and else a scenario that tests
-as much as possible.
+Each change returns the same object if nothing has to change, and otherwise a scenario that tests as
+much as possible.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ from asyncwait.spec.scenario._scenario import Scenario, SinkStep, Timed, identit
 from asyncwait.spec.scenario._times import with_times
 
 Without: TypeAlias = Callable[[Scenario], Scenario]
-"""Returns a scenario that does not need the capability; the same object if none has to change."""
+"""Returns a scenario that does not need the capability; the same object if nothing changes."""
 
 _ONCE = {"supplied": False, "twice": False, "again": 0, "throws": False}
 """Defaults of fields that have no meaning in coroutine form."""
@@ -91,8 +91,8 @@ def _with_steps(scenario: Scenario, change: Callable[[Plan, Step], Step]) -> Sce
 def without_cancelled_calls(scenario: Scenario) -> Scenario:
     """Adapt calls to run outside of the loop, where they block nothing, and have no task.
 
-    A call that only its cancellation would end ends by itself, long after all other calls. A call
-    that may outlive its record, and be the second to fail, raises no error for the whole program.
+    A call that would end only by cancellation ends by itself, long after all other calls. A call
+    that may outlive its record, and so fail second, raises no error for the whole program.
     """
     # A call that never ends holds its permit for ever.
     has_limit = _has_limit(scenario) and not scenario.limits
@@ -108,7 +108,7 @@ def _elsewhere(step: Step, *, has_limit: bool) -> Step:
 
 
 def without_timeouts(scenario: Scenario) -> Scenario:
-    """Let each call that only a deadline would end give its handler's results at that time."""
+    """Let each call that would end only at its deadline give its handler's results then."""
     if scenario.timeout is None and not scenario.handled:
         return scenario
     answered = _with_steps(scenario, lambda plan, step: _answering(scenario, plan, step))
@@ -154,7 +154,7 @@ def _standing(retry: PlannedRetry, plan: Plan) -> Plan:
 
 
 def without_attempt_timeout(scenario: Scenario) -> Scenario:
-    """Let an attempt that its limit would end raise by itself at that limit."""
+    """Let an attempt that would end at its limit raise by itself at that time."""
     retry = scenario.retry
     if retry is None or retry.attempt_timeout is None:
         return scenario
@@ -220,7 +220,7 @@ def _replying(step: Step, results: tuple[Any, ...]) -> Step:
 
 
 def without_field(name: str, without: Any) -> Without:
-    """Return a change that sets a field to the value without its capability."""
+    """Return a change that sets the field `name` to `without`, its value without a capability."""
 
     def cleared(scenario: Scenario) -> Scenario:
         is_clear = getattr(scenario, name) == without
@@ -316,7 +316,7 @@ def without_timed_input(scenario: Scenario) -> Scenario:
 
 
 def without_virtual_time(scenario: Scenario) -> Scenario:
-    """Round all times to the grid, and remove jitter, which would leave it."""
+    """Round all times to the grid, and remove jitter, which would leave the grid."""
     scenario = with_times(scenario, lambda _, ms: ms - ms % GRID if ms > GRID else ms)
     on_grid = tuple(at - at % GRID for at in scenario.figures_at)
     if on_grid != scenario.figures_at:
@@ -371,7 +371,7 @@ def _with_values_apart(scenario: Scenario) -> Scenario:
         restore = replace(restore, in_flight=tuple(next(changed) for _ in restore.in_flight))
     inputs = tuple(replace(timed, element=next(changed)) for timed in scenario.inputs)
     batch = scenario.batch
-    if batch is not None:  # Such values are no keys of a mapping.
+    if batch is not None:  # Lists cannot be keys of a mapping.
         batch = replace(batch, answers="list")
     return replace(scenario, inputs=inputs, restore=restore, plans=tuple(plans), batch=batch)
 
@@ -394,7 +394,7 @@ _SENT_AS: Mapping[str, Any] = dict.fromkeys(("falsy", "cancelled", "interrupt"),
 """Errors of a source outside of the operator's loop, by the planned errors."""
 
 _ON_ITS_OWN = {"raise": SinkStep("leave")}
-"""Steps of a consumer without a body round its operator."""
+"""Steps of a consumer without a block around its operator, by the planned steps."""
 
 
 def _uninterrupting(plan: Plan) -> Plan:
@@ -435,7 +435,7 @@ class Capability(StrEnum):
     def __new__(
         cls, name: str, brings: str = "", without: Without = as_it_is, of: str | None = None
     ) -> Self:
-        """Make a member, a profile if `of` is None; to type checkers, also look one up by name."""
+        """Make a member, a profile if `of` is None; type checkers also see the look-up by name."""
         member = str.__new__(cls, name)
         member._value_ = name
         member.brings, member.without = brings, without

@@ -109,7 +109,7 @@ def _errors(does: Schema) -> list[Schema]:
 
 
 def _null_last(node: Any) -> Any:
-    """Move null behind the other types of a field, because releases of msgspec order them anew."""
+    """Move null behind the other types of a field, because msgspec changes the order."""
     if isinstance(node, list):
         return [_null_last(part) for part in sorted(node, key=lambda part: part == _NULL)]
     if isinstance(node, dict):

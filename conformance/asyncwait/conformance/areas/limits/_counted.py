@@ -19,12 +19,12 @@ class Run(Struct, frozen=True, eq=False):
     """One call of the function, for one record or for a batch.
 
     Args:
-        calls: the call as the history has it, once for each record.
+        calls: the call in the history, once for each record.
         is_retry: whether one of the records was called before.
         at: start, in ms since the leg began.
-        seq: number of that event.
+        seq: number of the start event.
         ended_at: end in ms; NEVER while the call runs.
-        ended_seq: number of that event; -1 for no event.
+        ended_seq: number of the end event; -1 without an event.
     """
 
     calls: tuple[Call, ...]
@@ -130,7 +130,7 @@ class Load(NamedTuple):
         window: the window.
         run: the call.
         held: sum of the sizes, the size of the call included.
-        first: the same sum for the first calls of records alone.
+        first: the same sum without retries.
     """
 
     window: Window
@@ -145,7 +145,7 @@ class Load(NamedTuple):
 
 
 def loads(leg: LegHistory) -> Sequence[Load]:
-    """Return the least that each window held when each call began."""
+    """Return the smallest possible load of each window when each call began."""
     return [load for window in windows(leg) for load in _loads(leg, window)]
 
 
@@ -176,7 +176,7 @@ def _least(leg: LegHistory, window: Window, before: Run, run: Run) -> float:
 
 
 def is_too_large(leg: LegHistory, item: Item) -> bool:
-    """Whether a call for a record exceeds a limit alone."""
+    """Whether the call for a single record exceeds a limit."""
     cost = leg.scenario.cost(item.element.value)  # type: ignore[union-attr]
     exceeded = [each for each in windows(leg) if each.limit.costs and cost > each.most]
     budgets = (each for each in leg.scenario.limits if each.kind == "budget" and each.costs)
@@ -192,7 +192,7 @@ class Spending(NamedTuple):
         charged: costs of the calls before it.
         estimate: estimate of its own cost.
         is_alone: whether no call runs beside it.
-        is_known: whether a call has told its cost before.
+        is_known: whether an earlier call has reported its cost.
     """
 
     run: Run
@@ -224,7 +224,7 @@ def _spendings(leg: LegHistory, budget: PlannedLimit) -> Iterator[Spending]:
 
 
 def _told(leg: LegHistory, budget: PlannedLimit, run: Run) -> float | None:
-    """Return the cost that a call told; None if it told no cost, or the budget counts calls."""
+    """Return the cost that a call reported; None without one, or if the budget counts calls."""
     call = run.calls[0]
     if not (budget.costs or budget.told) or call.ended is None or call.ended.how == "cancelled":
         return None
@@ -244,8 +244,8 @@ def _charge(leg: LegHistory, budget: PlannedLimit, before: Run, own: float, run:
 def pause(leg: LegHistory, breaker: PlannedLimit) -> tuple[float, int, float] | None:
     """Return when a breaker first opened, the number of that event, and when its pause ended.
 
-    A call that succeeds meanwhile closes the breaker. None if the breaker never opened, or if a
-    call succeeded between the failures: the operator may count them together or not.
+    A call that succeeds meanwhile closes the breaker. Return None if the breaker never opened, or
+    if a call succeeded between the failures, which the operator may then count together or not.
     """
     ended = (run for run in leg.once(runs) if run.ended_at < NEVER)
     ends = sorted(ended, key=lambda run: (run.ended_at, run.ended_seq))
@@ -267,7 +267,7 @@ def pause(leg: LegHistory, breaker: PlannedLimit) -> tuple[float, int, float] | 
 
 def _has_failed(run: Run) -> bool:
     ended, step = run.calls[0].ended, run.calls[0].step
-    is_cut = run.ended_seq < 0  # In callback form its answer comes after its limit.
+    is_cut = run.ended_seq < 0  # In callback form the answer comes after the limit.
     if is_cut or ended is None or ended.how == "cancelled":
         return True
     return ended.how == "raised" and step.error == ""
