@@ -73,7 +73,7 @@ class Output:
         while True:
             if self.is_cut:
                 if self.is_interrupted:
-                    await anyio.lowlevel.checkpoint_if_cancelled()  # Its consumer mostly is.
+                    await anyio.lowlevel.checkpoint_if_cancelled()  # The consumer usually is.
                 self.raise_end()
             element = self.take()
             if element is not None:
@@ -94,7 +94,7 @@ class Output:
         if not self.is_over:
             self.put_first(self.task.snapshot(checkpoint_id))
 
-    # What may be taken
+    # Elements to take
 
     @property
     def overtakers(self) -> int:
@@ -136,14 +136,14 @@ class Output:
         self.tell()
 
     def cut(self, error: BaseException | None) -> None:
-        """End the output at once, possibly with `error`; an end that was received stays."""
+        """End the output at once, possibly with `error`; keep an end that was received."""
         if not self.is_over and self.error is None:
             self.end_with(error)
         self.is_cut = True
         self.tell()
 
     def withhold(self) -> None:
-        """Emit nothing more, as an error ends the program; the consumer receives the error later.
+        """Emit nothing more, because an error ends the program; the consumer gets the error later.
 
         Cancelled calls may clean up for long, and the consumer may read meanwhile (FAIL-3).
         """
@@ -193,10 +193,10 @@ class Output:
         self.told = True
         if self.error is None:
             raise StopAsyncIteration
-        # Without this each further read would add its frames to the one error.
+        # Without `with_traceback` each further read would add its frames to the error.
         raise self.error.with_traceback(self.traceback)
 
 
 def _is_requested(element: Element) -> bool:
-    """Return whether it is a snapshot that was requested on demand, not by a barrier."""
+    """Return whether `element` is a snapshot requested on demand, not by a barrier."""
     return isinstance(element, Snapshot) and element.read is not None

@@ -41,7 +41,7 @@ from asyncwait.toolkit._loop import HomeLoop, LeftEarly
 
 
 class WholeDict:
-    """A dict wrapped as no collection, because reading it as results would lose its values."""
+    """Wrapper of a dict that can't be iterated: a dict read as results would lose its values."""
 
     def __init__(self, given: Mapping[Any, Any]) -> None:
         self._given = given
@@ -54,13 +54,13 @@ WholeDict.__name__ = "dict"  # name of the type in error messages
 
 
 class PlainFunction:
-    """The user's function in the form for records; it returns collections, but refuses a dict.
+    """The user's function in the form for records: it returns collections, and refuses dicts.
 
     Args:
         fn: the user's function.
         batched: whether it is called with a list of values.
-        limited: whether limits use the `Cost` that it returns; else the operator takes the result
-            out of the `Cost`.
+        limited: whether limits use a returned `Cost`; otherwise only the result inside the
+            `Cost` is used.
         blocks: whether threads call it.
 
     Raises:
@@ -75,13 +75,13 @@ class PlainFunction:
     ) -> None:
         self._batched, self._limited = batched, limited
         self.is_free = part_of(fn, "is_paid")
-        """Returns whether a call for a value needs no permit; None for never."""
+        """Function: whether a call for a value needs no permit; None if all calls need permits."""
         self.makes_several: bool = part_of(fn, "makes_several", False)
         """Whether a call makes several calls, each with a permit of its own."""
         self.spent: Counter[str] | None = None
         """Counter of the costs of calls, by unit."""
         self.keeps_all = part_of(fn, "keeps_all", False)
-        """Whether a journal keeps all of its results."""
+        """Whether a journal keeps all results of the function."""
         if blocks and not callable(fn):
             raise InvalidConfig.of("fn", fn, "a plain function, to be called in threads")
         parts = FunctionParts.of(fn)
@@ -100,7 +100,7 @@ class PlainFunction:
             self.failure = lambda v, error: self._wrap_fallback(failed(v, error), "fn.failure")
 
     async def __call__(self, value: Any) -> Any:
-        # In a batch the function receives a list of its own, which it may change.
+        # A batch function receives a copy of the list, and may change the copy.
         returned = self.call(list(value) if self._batched else value)
         if inspect.isasyncgen(returned) and not (self.single or self._batched):
             given: Any = await collected(returned)
@@ -118,7 +118,7 @@ class PlainFunction:
         return [each if isinstance(each, BaseException) else self.wrap(each) for each in answers]
 
     def wrap(self, result: Any, name: str = "fn") -> Any:
-        """Return the answer of a function, as a collection if it is one.
+        """Return the answer of a function; a collection stays a collection.
 
         Args:
             result: answer of the function.
@@ -135,7 +135,7 @@ class PlainFunction:
 
 
 class PlainOne(PlainFunction):
-    """The user's function with one result for each value; None of a handler means no result."""
+    """The user's function with one result for each value; a handler's None means no result."""
 
     single = True
 
@@ -148,7 +148,7 @@ class PlainOne(PlainFunction):
 
 
 class Value(Record, frozen=True):
-    """A plain value as a record; its text is "value ...", because users have no records."""
+    """A plain value as a record; its text is "value ...", because the user passed no record."""
 
     def __str__(self) -> str:
         return f"value {super().__str__().removeprefix('Record ')}"
@@ -200,7 +200,7 @@ class PlainSource:
         self._closed = False
 
     def values(self) -> Iterator[Any] | AsyncIterator[Any]:
-        """Return the one iterator of the values; iterate it, or this source."""
+        """Return the only iterator of the values; iterate this iterator, or the source."""
         if self._values is None:  # An error of `iter` here counts as an error of the source.
             source = self._source
             self._values = aiter(source) if isinstance(source, AsyncIterable) else iter(source)
@@ -228,7 +228,7 @@ class PlainSource:
         return Value if self.record is Value else self.record_of
 
     def record_of(self, value: Any) -> Record:
-        """Return a value as a record; StopIteration of its key becomes a RuntimeError."""
+        """Return a value as a record; StopIteration of the key function becomes RuntimeError."""
         try:
             return self.record(value)
         except (StopIteration, StopAsyncIteration) as error:
@@ -243,7 +243,7 @@ class PlainSource:
 
 @contextmanager
 def no_end_in_disguise() -> Generator[None]:
-    """Turn StopAsyncIteration of a plain source, which is not its end, into a RuntimeError."""
+    """Turn a plain source's StopAsyncIteration into a RuntimeError: it does not mean the end."""
     try:
         yield
     except StopAsyncIteration as error:

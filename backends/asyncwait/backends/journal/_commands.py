@@ -25,7 +25,7 @@ from asyncwait.spec.texts import joined, json_text, name_of, one_line, printable
 
 _USAGE_ERROR = 2
 _CAUSES = 10
-"""Causes of failures in the output at most."""
+"""Largest number of failure causes in the output."""
 
 
 @click.group()

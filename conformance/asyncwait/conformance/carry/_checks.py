@@ -27,7 +27,7 @@ CARRY_CHECKS = check = BookChecks[History]()
 
 
 def _came_out(history: History) -> Iterator[tuple[int, str, Finished, bytes]]:
-    """Yield each output that a batch emits first, with its record; skip outputs of no call."""
+    """Yield the first emission of each output, with its record; skip outputs without a call."""
     for at, sunk in history.of(Sunk):
         for output in () if sunk.is_again else sunk.outputs:
             call = history.call_of(output.result)
@@ -60,7 +60,7 @@ def nothing_comes_twice(history: History) -> Iterator[Finding]:
 
 @check("CARRY-3")
 def results_are_of_the_record(history: History) -> Iterator[Finding]:
-    """A finished result is of a call for the same record, and no other record gets it."""
+    """A finished result comes from a call for its own record; no other record gets the result."""
     for at, left in history.of(Left):
         lane = history.visits[left.number].lane
         records = {item.identity: item.record for item in history.asked[left.number].visit.wanted}
@@ -101,7 +101,7 @@ def identities_stay(history: History) -> Iterator[Finding]:
 
 @check("CARRY-5")
 def what_comes_out_was_finished_before(history: History) -> Iterator[Finding]:
-    """The first visit of a batch emits the finished results in the state before it."""
+    """The first visit of a batch emits the results that were finished before this visit."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         if not visit.is_second:
@@ -111,7 +111,7 @@ def what_comes_out_was_finished_before(history: History) -> Iterator[Finding]:
 
 @check("CARRY-6")
 def a_second_visit_emits_nothing(history: History) -> Iterator[Finding]:
-    """Results that the first visit of a batch has finished wait for the next batch."""
+    """The next batch emits the results that were finished by the first visit."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         if visit.is_second:
@@ -121,7 +121,7 @@ def a_second_visit_emits_nothing(history: History) -> Iterator[Finding]:
 
 @check("CARRY-16")
 def results_are_of_the_version(history: History) -> Iterator[Finding]:
-    """A visit takes only results of the version of the function that it names."""
+    """A visit takes only results of the function version that the visit names."""
     for at, left in history.of(Left):
         version = history.asked[left.number].visit.terms.version
         for each in history.taken_by(left):
@@ -132,7 +132,7 @@ def results_are_of_the_version(history: History) -> Iterator[Finding]:
 
 @check("CARRY-7")
 def what_was_in_flight_is_somewhere(history: History) -> Iterator[Finding]:
-    """A record in flight, new, or finished by this batch is in flight or finished afterwards."""
+    """The state after a visit has each record that was in flight, new, or finished by the batch."""
     for at, left in history.of(Left):
         visit = history.visits[left.number]
         goes = set() if visit.is_second else {each.identity for each in visit.state.finished}
@@ -143,7 +143,7 @@ def what_was_in_flight_is_somewhere(history: History) -> Iterator[Finding]:
 
 @check("CARRY-8")
 def a_visit_names_all(history: History) -> Iterator[Finding]:
-    """A visit names all records in flight, and all results that the batch has finished before."""
+    """A visit names all records in flight, and all results that its batch has finished so far."""
     for at, began in history.of(Began):
         visit = history.visits[began.number]
         named = Counter(item.record for item in began.visit.wanted)
@@ -171,7 +171,7 @@ def nothing_lags(history: History) -> Iterator[Finding]:
 
 @check("CARRY-18")
 def lanes_stay_while_records_are_in_flight(history: History) -> Iterator[Finding]:
-    """A lane that holds records asks no host on behalf of a run with other lanes."""
+    """While a lane holds records, visits with another number of lanes ask no host."""
     for at, began in history.of(Began):
         visit, now = history.visits[began.number], began.visit.terms.lanes
         wrong = visit.state.identities and now != history.lanes
@@ -180,7 +180,7 @@ def lanes_stay_while_records_are_in_flight(history: History) -> Iterator[Finding
 
 @check("CARRY-9")
 def ordered_results_wait_for_their_turn(history: History) -> Iterator[Finding]:
-    """In ordered mode a visit takes the first records, and leaves the others in their order."""
+    """In ordered mode a visit finishes the first records, and leaves later records in order."""
     for at, left in history.of(Left) if history.mode == "ordered" else ():
         yield turns(history, left, history.asked[left.number].visit.wanted, at)
 
@@ -218,7 +218,7 @@ def a_host_calls_once(history: History) -> Iterator[Finding]:
 
 @check("CARRY-12")
 def a_host_holds_what_is_wanted(history: History) -> Iterator[Finding]:
-    """When a visit has begun, its host has no call or result that no visit under way wants."""
+    """Once a visit has begun, its host holds only calls and results that current visits want."""
     for at, event, running, served in history.running():
         if isinstance(event, Holds):
             place = _place(history.asked[event.number])
@@ -236,10 +236,10 @@ def _place(began: Began) -> tuple[int, str]:
 
 @check("CARRY-13")
 def room_is_limited(history: History) -> Iterator[Finding]:
-    """Running calls, records before a called record, and records in flight fit the capacity."""
+    """Running calls, unfinished records before a call, and records in flight fit the capacity."""
     capacity, ended = history.capacity, set[tuple[object, Identity]]()
-    # Present or last visits of hosts; None if the host served another visit beside it: then a call
-    # may be for either, and each visit has an order of its own.
+    # Present or last visit of each caller; None if its host served a second visit meanwhile: a call
+    # may then be for either visit, and each visit has its own order.
     alone: dict[tuple[int, str, str], Visit | None] = {}
     for at, event, running, served in history.running():
         match event:
@@ -272,7 +272,7 @@ def _visitor(began: Began) -> tuple[int, str, str]:
 def _ahead(
     visit: Visit, called: InFlight, caller: object, ended: set[tuple[object, Identity]]
 ) -> int:
-    """Return how many records before `called` are not finished in their turn."""
+    """Return the number of records before `called` that are not finished in order."""
     before = visit.wanted[: visit.wanted.index(called)]
     finished = {item.identity for item in before if (caller, item.identity) in ended}
     return len(before) - len(_in_turn(replace(visit, wanted=before), finished))
@@ -300,7 +300,7 @@ def a_key_has_one_call(history: History) -> Iterator[Finding]:
 
 @check("CARRY-14")
 def a_visit_ends_with_its_budget(history: History) -> Iterator[Finding]:
-    """If its records fit the capacity, a visit is answered when its budget is over."""
+    """A visit whose records fit the capacity is answered when its budget is over."""
     ended = {call.number: call.at for _, call in history.of(Ended)}
     latest = -1
     for at, event in enumerate(history.events):
@@ -349,7 +349,7 @@ def _in_turn(visit: Visit, finished: set[Identity]) -> set[Identity]:
 
 @check("CARRY-15")
 def a_failure_fails_its_visit(history: History) -> Iterator[Finding]:
-    """A visit that receives a failure does not end well, and no later visit receives it."""
+    """A visit that receives a failure fails, and no later visit receives the same failure."""
     well = {left.number for _, left in history.of(Left)}
     begins = {began.number: at for at, began in history.of(Began)}
     told: dict[str, int] = {}

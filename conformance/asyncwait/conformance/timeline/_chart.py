@@ -1,11 +1,11 @@
 """A timeline as data: its contents without any rendering, cropped to what a person reads.
 
-Time is not linear in it. Each column is a step in the order of the events, and has the millisecond
-of the step; events of one instant are side by side, cause before effect. Within one column events
-happen from top to bottom, and only one element comes out.
+The time axis is not linear. Each column is a step in the order of the events, and has the
+millisecond of the step; events of one instant are side by side, cause before effect. Within one
+column events happen from top to bottom, and only one element comes out.
 
-A long timeline shows its start, the cause of the violation, and its end. A scenario of thousands of
-elements that can't be shrunk would bury everything else.
+A long timeline shows its start, the cause of the violation, and its end. Otherwise a scenario
+of thousands of elements that can't be shrunk would hide the violation.
 """
 
 from bisect import bisect_right
@@ -59,11 +59,11 @@ class Span(Struct, Generic[_Place], frozen=True):
     """A state that lasts.
 
     Args:
-        kind: of a record: "waiting" for its call, its call is "running", or "shared" with others
-            in a batch, it waits in "back-off" for the next call, is "held" once it is decided, or
-            its call runs on, "late". Any other element is "passing". The source is "unread" while
-            the operator does not read it, the consumer is "away" while it does not wait, and the
-            loop is "blocked".
+        kind: a record is "waiting" for its call, its call is "running", or "shared" with other
+            records in a batch, the record is in "back-off" before its next call, the decided
+            record is "held", or its call runs on, "late". Any other element is "passing". The
+            source is "unread" while the operator does not read it, the consumer is "away" while
+            it does not wait, and the loop is "blocked".
         until: the place in which it ends.
     """
 
@@ -97,7 +97,7 @@ class Lane(Struct, frozen=True):
 
     @property
     def seen(self) -> tuple[Mark[int], ...]:
-        """One mark for each column, the weightiest, with the words of all."""
+        """The most important mark of each column, with the texts of all its marks."""
         by_column: dict[int, list[Mark[int]]] = {}
         for mark in self.marks:
             by_column.setdefault(mark.column, []).append(mark)
@@ -137,7 +137,7 @@ class Chart(Struct, frozen=True):
 
     Args:
         columns: the steps, in order.
-        wrong: the violation in it; empty for none.
+        wrong: the violation in the leg; empty without a violation.
         wrong_at: ms of the violation.
     """
 
@@ -156,7 +156,7 @@ FIRST, AFTER, LAST = 3, 4, 2
 """Columns shown: from the beginning, behind the violation, and from the end."""
 
 MOST_COLUMNS, MOST_LANES = 60, 30
-"""Columns shown, and lanes beside the tracks; the others are counted."""
+"""Largest numbers of columns, and of lanes beside the tracks; the rest is only counted."""
 
 
 def shown_columns(count: int, focus: int) -> Sequence[int]:

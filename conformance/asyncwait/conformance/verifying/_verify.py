@@ -79,11 +79,11 @@ def verify(
     """Verify a backend against the specification.
 
     Args:
-        name: of the backend: registered, "module:callable", or "exec:" and a command.
+        name: name of the backend: registered, "module:callable", or "exec:" and a command.
         plan: the extent of the verification.
-        progress: receives the numbers of judged and of all scenarios, then the numbers of shrunk
-            and of all failures.
-        terms: its terms from outside; None for none.
+        progress: receives the numbers of judged scenarios and of all scenarios, then of shrunk
+            failures and of all failures.
+        terms: terms for the backend from outside, or None.
 
     Raises:
         UnknownBackend: the name is unknown.
@@ -163,7 +163,7 @@ def chosen(name: str, wanted: tuple[str, ...]) -> Mapping[str, Rule]:
     """Return the rules with the ids `wanted`, all if it is empty, in the chapters' order.
 
     Raises:
-        InvalidConfig: a rule is unknown; `name` says where it was named.
+        InvalidConfig: a rule is unknown; the error names its place, `name`.
     """
     known = all_rules()
     for rule in wanted:
@@ -191,8 +191,7 @@ class Cases:
     """The examples, shapes, and generated scenarios, as a backend can play them, each once.
 
     The scenarios of the small scope replace shapes and generated scenarios. If few rules are
-    selected, the examples about them come first, and scenarios that can't convict by them are left
-    out.
+    selected, their examples come first, and scenarios that can't break them are left out.
     """
 
     def __init__(
@@ -286,10 +285,9 @@ def _judge_all(
 
 # Selection of the scenarios that can convict by a rule; a run for the rule skips the others.
 #
-# A rule can be seen to break where a scenario plans the subject of its chapter: a rule about
-# deadlines, where a deadline is planned. Its other needs may be missing: an operator that counts
-# retries wrongly may count some where none is planned. A few rules need more of a scenario, and
-# their checks test it first. In doubt a scenario stays.
+# A scenario can break a rule if it plans the subject of the rule's chapter, such as a deadline.
+# The scenario may lack the rule's other needs: a faulty operator may count retries that are not
+# planned. The checks of a few rules first test a further condition. If in doubt, a scenario stays.
 
 Premise = Callable[[Scenario], bool]
 
@@ -311,8 +309,8 @@ PREMISES: Mapping[str, Premise] = {
 """The first condition in the checks of some rules, by the id of the rule."""
 
 ANYWHERE = frozenset({"ELEM-7", "WM-3", "WM-6", "TIME-5", "TIME-8", "TIME-9", "SNAP-1", "SNAP-3"})
-"""Rules that may break where their subject is not planned, too: by outputs that never went in, or
-by calls that are cancelled, and abandoned, without a deadline."""
+"""Rules that may break even if their subject is not planned: an output may have no input, and a
+call may be cancelled and abandoned without a deadline."""
 
 
 def can_convict(rule: Rule, scenario: Scenario) -> bool:
@@ -328,7 +326,7 @@ def can_convict(rule: Rule, scenario: Scenario) -> bool:
 def _is_planned(either: Iterable[Capability], scenario: Scenario) -> bool:
     """Whether a scenario contains a part of the specification that a rule is about.
 
-    A capability that is no profile says how a backend is run, which is in no scenario.
+    A capability that is no profile is about how a backend runs; scenarios do not contain it.
     """
     if not all(each.is_profile for each in either):
         return True

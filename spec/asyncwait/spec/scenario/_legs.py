@@ -36,7 +36,7 @@ class LegStart(Struct, frozen=True):
 
     @property
     def crash(self) -> Crash | None:
-        """Planned crash of the leg, unless it finishes before; None without a crash."""
+        """Planned crash of the leg, if the leg runs that long; None without a crash."""
         crashes = self.scenario.crashes
         return crashes[self.number] if self.number < len(crashes) else None
 
@@ -64,7 +64,7 @@ class LegStart(Struct, frozen=True):
 
 
 def next_leg(plan: LegStart, leg: Leg) -> LegStart | None:
-    """Return the leg after `leg`, which was played by `plan`; None after the last leg.
+    """Return the start of the leg after `leg`, whose start was `plan`; None after the last leg.
 
     Output after the last snapshot is dropped: the next leg starts from that snapshot, which
     travels as bytes, and reads the source again from the position of the snapshot.

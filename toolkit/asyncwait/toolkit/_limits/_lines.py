@@ -4,11 +4,11 @@ Each limit object has one `Shared` in the process, with a meter for each of its 
 operator that need the same meters wait in one *line*: further attempts first, then first calls,
 each in the order of their arrival. A line whose first call lacks room in a meter is *parked* at
 that meter. A meter serves its parked lines in the order of their first calls, so the call that
-waits longest reserves the meter that it lacks, and no other: calls that do not need this meter pass
-it, and small calls never delay a large call forever.
+waits longest reserves only the meter that it lacks. Calls that do not need this meter pass that
+call, and small calls never delay a large call forever.
 
-One lock of the process covers all lines, because a call takes all of its limits in one step. It is
-held for microseconds. Callers deliver the answers after they have released it.
+One lock of the process covers all lines, because a call takes all of its limits in one step. Each
+hold takes microseconds. Callers deliver the answers after they have released the lock.
 """
 
 import sys
@@ -33,7 +33,7 @@ LOCK = RLock()
 
 
 arrive = ARRIVALS.__next__
-"""Returns the number of an arrival, also for a record that waits for its key first."""
+"""Return the number of an arrival, also for records that still wait for their keys."""
 
 
 class Permit(Struct, eq=False):
@@ -42,8 +42,8 @@ class Permit(Struct, eq=False):
     Args:
         line: waiting line of the call.
         amounts: estimated amounts, for each limit.
-        answer: called with the permit, and with None when the call may start, or with the reason
-            why it never may. Not called if the permit is granted when `enter` returns.
+        answer: called with the permit, and with None if the call may start or the reason why the
+            call never may start. Not called if the permit is granted when `enter` returns.
         order: its place among the calls that wait: further attempts first, then by arrival.
         subject: the record, or another subject of the call.
         is_free: whether the call needs no room: it only keeps its place after earlier calls.
@@ -74,7 +74,7 @@ class Permit(Struct, eq=False):
 
 
 class Stop(Struct, eq=False, frozen=True):
-    """One meter among those that the calls of a line need.
+    """One of the meters that the calls of a line need.
 
     Args:
         meter: the meter with its parked lines.
@@ -95,11 +95,11 @@ _NONE: Answers = []
 
 
 class Asker:
-    """An operator, or a client of a ledger, with its lines; a subclass knows its clock.
+    """An operator, or a client of a ledger, with its lines; a subclass wakes it.
 
     Args:
-        limits: the limits; a ledger outside of the process counts those that `is_local` excludes.
-        capacity: largest number of calls at a time that `Adaptive` may find.
+        limits: the limits; an outside ledger counts the limits that `is_local` excludes.
+        capacity: largest number of concurrent calls that `Adaptive` may choose.
         clock: returns the time in seconds; from any thread.
         is_local: returns whether this process counts a limit.
 
@@ -224,7 +224,7 @@ class Asker:
         return _NONE if answers is None else answers
 
     def left_room(self, parking: Parking, answers: Answers) -> None:
-        """Grant the room that a call has left to waiting calls."""
+        """Grant waiting calls the room that an ended call has freed."""
         pump(parking, answers)
 
     def release(
@@ -328,7 +328,7 @@ class Line:
         self.retries: deque[Permit] = deque()
         self.first_calls: deque[Permit] = deque()
         self.stop: Stop | None = None
-        """Stop where it is parked; None while no call waits."""
+        """Stop where the line is parked; None while no call waits."""
         self.order: Order = (False, 0)
         """Order of its first call when it was parked."""
         self.is_mixed = False
@@ -412,7 +412,7 @@ class Line:
                     return False
                 if at > parking.last:  # noqa: PLR1730 - in half the time of `max`
                     parking.last = at
-        except AsyncWaitError:  # as `advance` answers
+        except AsyncWaitError:  # `advance` delivers this error
             return False
         permit.uses = uses = []
         for _, meter, offset, place in steps:
@@ -486,7 +486,7 @@ class Line:
 
 
 class Watch(Line):
-    """Line that waits until a budget is spent, after all calls; it takes no room.
+    """Line that waits behind all calls until a budget is spent; it takes no room.
 
     Args:
         asker: operator of the budget.

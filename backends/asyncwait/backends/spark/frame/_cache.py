@@ -28,7 +28,7 @@ _caches: dict[bytes, Any] = {}
 def lent(identity: bytes, make: Callable[[], K]) -> Generator[K]:
     """Lend a task the cache of its table or function, and take it back at the end.
 
-    A Spark worker runs one task after the other; two tasks at a time share no cache.
+    A Spark worker runs one task after the other; concurrent tasks share no cache.
     """
     found = _caches.pop(identity, None)
     cache: K = make() if found is None else found
@@ -44,7 +44,7 @@ class Sharing(Struct):
     """The cache of a task.
 
     Args:
-        calls: calls of the function so far; a row whose key is cached makes none.
+        calls: calls of the function so far; a row with a cached key makes no call.
     """
 
     store: Store
@@ -69,14 +69,14 @@ def shared(cache: Cache | None, identity: bytes) -> Generator[Sharing | None]:
 NO_ROW = InputRow(None, pa.RecordBatch.from_pydict({}), 0, str)
 
 
-class _RowKey(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none of its own
-    """The key of a row in the order of keys; results come with the key, which finds their row."""
+class _RowKey(tuple[Any, ...]):  # noqa: SLOT001 - a tuple has no own slots
+    """The key of a row for order by key; a result comes with its key, which refers to the row."""
 
     row: InputRow
 
 
 def record_of(row: InputRow, key: Iterable[Any] = ()) -> RowRecord:
-    """Return a row as a record by which its results find the row again."""
+    """Return a row as a record whose key leads from the results to the row."""
     made = _RowKey(key)
     made.row = row
     return RowRecord(row, key=made)
@@ -91,7 +91,7 @@ class SharedRows(FrameRows):
 
 
 def keyed_by_rows(cache: Cache) -> Cache:
-    """Return a cache of values as a cache of their rows."""
+    """Return a cache for values as a cache for rows with these values."""
     own = cache.key
 
     def key(row: InputRow) -> Any:

@@ -31,11 +31,11 @@ def journal_of(asked: Any, fn: Any, retry: Retry | None = None) -> Journal | Non
 
     Args:
         asked: a Journal, a path, or None for none.
-        fn: the user's function; its name is the job then; see `version_of`.
-        retry: its `on_result` decides which results are stored, as the function does.
+        fn: the user's function; names the job of a journal at a path; see `version_of`.
+        retry: its `on_result`, like the function, decides which results are stored.
 
     Raises:
-        InvalidConfig: it is neither, or `fn` has no determinable version.
+        InvalidConfig: `asked` has another type, or `fn` has no determinable version.
     """
     if asked is None or isinstance(asked, Journal):
         return asked
@@ -58,8 +58,8 @@ class Keys:
 
     Equal rows are distinguished by the number of equal rows before, so that each is called once.
 
-    A key covers the call: values, and the types of all of them as they arrive, with the time zone
-    of instants; and the use of its result: schema, `many`, and all settings.
+    A key covers the call (values and their types on arrival, with the time zone of instants) and
+    the use of its result (schema, `many`, and all settings).
 
     Args:
         attempt: the open journal.
@@ -77,12 +77,12 @@ class Keys:
         self._seen: dict[bytes, int] = {}
 
     def look(self, rows: Sequence[InputRow]) -> None:
-        """Set the key of each of `rows`, of one batch, and its stored outcome, if it has one."""
+        """Set the key of each row of a batch, and its stored outcome, if any."""
         if not rows:
             return
         if (schema := rows[0].batch.schema) != self._schema:
             given = columns_text([schema.field(name) for name in self._names], nulls=False)
-            # A digest of all settings: then the data of each row fits into one block of the hash.
+            # Settings become a digest, so the data of each row fits into one block of the hash.
             self._schema, self._key = schema, keys_after(key_of(*self._first, given))
         keys = list(map(self._key_of, rows))
         for row, key, found in zip(rows, keys, self._attempt.outcomes(keys), strict=True):
@@ -102,7 +102,7 @@ _RULE = "row 2"
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a derived class, as of bs4, pandas or pendulum, as a value of its base."""
+    """Convert a value of a derived class (from bs4, pandas, pendulum) to its base class."""
     match value:
         case str():
             return str.__str__(value)
@@ -118,8 +118,8 @@ def _plain(value: Any) -> Any:
 
 
 ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
-"""Two values of one type have two texts, even if a function would see only another order of a map:
-fields of structs come in the order of their type.
+"""Encodes different values of a type as different bytes, even maps that differ only in order.
+Fields of structs come in the order of their type.
 """
 
 
@@ -153,7 +153,7 @@ class Payloads:
 
     def keep(self, row: InputRow, given: Any) -> Any:
         """Return the result of a call once it is in the journal."""
-        if type(given) is OutputRow and self._again is None and not self._end:  # as nearly all are
+        if type(given) is OutputRow and self._again is None and not self._end:  # nearly all results
             self._add(row.key, ENCODER.encode((given.fields,)))
             return given
         if self._many and not isinstance(given, OutputRow) and hasattr(given, "__iter__"):

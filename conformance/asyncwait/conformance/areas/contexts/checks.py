@@ -7,7 +7,7 @@ from asyncwait.spec.scenario import FailureAsked, HandlerAsked, MisuseKind
 
 
 def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> Iterator[Finding]:
-    """Yield the misuses of context variables, and a finding for each look."""
+    """Yield the misuses of context variables, and None for each event that reads the variables."""
     if leg.scenario.contexts:
         yield from misuses(leg, what)
         yield from holds(looks)
@@ -15,7 +15,7 @@ def _seen_well(leg: LegHistory, what: MisuseKind, looks: Iterable[object]) -> It
 
 @leg_check("CTX-1", needs_times=False)
 def a_call_sees_the_context_in_which_the_operator_was_opened(leg: LegHistory) -> Iterator[Finding]:
-    """No call begins with other variables, or with none."""
+    """No call begins without the operator's variables, or with different variables."""
     yield from _seen_well(leg, "context-lost", leg.calls)
 
 
@@ -29,7 +29,7 @@ def what_a_call_sets_is_seen_by_no_other_call(leg: LegHistory) -> Iterator[Findi
 def a_handler_sees_the_context_in_which_the_operator_was_opened(
     leg: LegHistory,
 ) -> Iterator[Finding]:
-    """No handler and no predicate sees other variables."""
+    """Handlers and predicates see the operator's variables only."""
     asked = [*leg.seen(HandlerAsked), *leg.seen(FailureAsked)]
     retry = leg.scenario.retry
     asks = set() if retry is None else {retry.on_error, retry.on_result}
