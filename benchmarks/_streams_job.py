@@ -90,11 +90,11 @@ def appending(folder: Path) -> Callable[[DataFrame, int], None]:
 
 
 class Arrived:
-    """What has arrived in a sink.
+    """Rows that have arrived in a sink.
 
     Args:
-        sink: which.
-        folder: where it writes.
+        sink: kind of the sink.
+        folder: folder into which the sink writes.
     """
 
     def __init__(self, sink: str, folder: Path) -> None:
@@ -102,7 +102,7 @@ class Arrived:
         self._seen: set[str] = set()
         self.batches: dict[int, list[Row]] = {}
         self.again: list[tuple[int, list[Row]]] = []
-        """What came with further attempts at a micro-batch, into a sink that takes them all."""
+        """Rows of further attempts at a micro-batch, in a sink that takes all attempts."""
 
     def look(self) -> None:
         for number, file in sorted(self._attempts()):

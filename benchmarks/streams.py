@@ -51,7 +51,7 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 
 class Count(NamedTuple):
-    """What has become of the rows that a kill has met."""
+    """Outcome of the rows that were in flight at a kill."""
 
     kills: int = 1
     rows: int = 0
@@ -118,7 +118,7 @@ class Killed:
         if kind == "seam":
             self._until(lambda: bool(self._arrived.batches[max(self._arrived.batches)]))
         else:
-            time.sleep(self._rng.random())
+            time.sleep(self._rng.random())  # A kill comes at any moment of real work.
         self._end(PARTS[kind])
         if kind == "seam":
             self._forget_commit()
@@ -158,7 +158,7 @@ class Killed:
                 return
             if (now := len(self._arrived.rows())) != news:
                 news, since = now, time.monotonic()
-            time.sleep(0.02)
+            time.sleep(0.02)  # A sink of another process sends no event.
 
     def _out(self, ids: range) -> int:
         return len({row["id"] for row in self._arrived.rows() if row["id"] in ids})

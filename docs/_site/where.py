@@ -104,7 +104,7 @@ def relative(target: str, uri: str) -> str:
 def _target(target: str, uri: str) -> str:
     path = _path(target, uri)
     if not (path.startswith(BUILT) or (ROOT / path).exists()):
-        raise FileNotFoundError(f"{in_repository(uri)}: there is no {path}")
+        raise FileNotFoundError(f"{in_repository(uri)}: {path} does not exist")
     return on_site(path) or source_uri(path)
 
 

@@ -117,7 +117,7 @@ def test_calls_of_a_process_that_was_killed(tmp_path: Path) -> None:
         until = time.monotonic() + 10
         while not here.ask(1, 2):  # The process is dead, and nothing has waited for it yet.
             assert time.monotonic() < until
-            time.sleep(0.02)
+            time.sleep(0.02)  # The server learns of the death of a process, and tells no other.
     here.end(1)
     assert here.ask(2) == []
     assert 40 < here.wait < 62

@@ -1,6 +1,5 @@
 """The operators that are shipped, on either loop, and what their tests do with them."""
 
-import asyncio
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -9,7 +8,6 @@ from typing import Any, Self
 import anyio
 import anyio.lowlevel
 import pytest
-import trio
 from trio.testing import MockClock
 
 import asyncwait.backends.emitter
@@ -70,17 +68,6 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 def seconds_now() -> float:
     return round(anyio.current_time(), 6)
-
-
-def block(seconds: float) -> None:
-    if trio.lowlevel.in_trio_run():
-        clock = trio.lowlevel.current_clock()
-        assert isinstance(clock, MockClock)
-        clock.jump(seconds)
-    else:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        loop.jump(seconds)
 
 
 def in_threads(*jobs: Callable[[], object]) -> None:

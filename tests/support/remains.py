@@ -31,4 +31,4 @@ def wait_until(is_so: Callable[[], bool]) -> None:
     give_up = time.monotonic() + SECONDS
     while not is_so():
         assert time.monotonic() < give_up
-        time.sleep(0.01)
+        time.sleep(0.01)  # The end of another process sends no event.

@@ -65,8 +65,7 @@ RT-18: FAIL-8; seldom END-17
     - an exception that a function raises directly ends the stream, with attempts left
     - shown by raising-where-it-is-called
 TO-3: TIME-1
-    - a record that is called later than the first is asked for at once, when the deadline is that
-      far away
+    - with a timeout of millions of years, a record that is not called at time 0 is due at once
     - shown by deadline-in-millions-of-years
 TO-6: TIME-6; seldom TIME-2, TIME-4
     - after the loop was blocked, an answer that came behind the deadline comes out

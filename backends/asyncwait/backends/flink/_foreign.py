@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable
 from contextvars import copy_context
@@ -57,7 +58,7 @@ class Given:
         self._on_taken = on_taken
 
     def take(self) -> Element | None:
-        """Return the next element; None if there is none."""
+        """Return the next element; None if no element waits."""
         if not self._elements:
             return None
         element = self._elements.popleft()
@@ -65,7 +66,7 @@ class Given:
         return element
 
 
-class ForeignSide:
+class ForeignSide(ABC):
     """A foreign operator in a thread of its own, which does one piece of work after another.
 
     Args:
@@ -113,21 +114,21 @@ class ForeignSide:
             if self.failure is None:
                 self.failure = self._plain(error)
 
+    @abstractmethod
     def begin(self) -> None:
         """Make the operator, and open it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def process(self, element: Element) -> None:
         """Process an element; for a barrier, take a snapshot."""
-        raise NotImplementedError
 
+    @abstractmethod
     def run_mails(self) -> None:
-        """Run the mails that are there."""
-        raise NotImplementedError
+        """Run the waiting mails."""
 
+    @abstractmethod
     def end_input(self) -> None:
         """Report the end of the input, and wait until the operator has emitted everything."""
-        raise NotImplementedError
 
     def emit_snapshot(self, barrier: Barrier | Snapshot, stored: tuple[Stored, ...]) -> None:
         """Emit the snapshot of a barrier."""
@@ -135,7 +136,7 @@ class ForeignSide:
         self.given.append(Snapshot(barrier.checkpoint_id, stored, upstream=upstream))
 
 
-class ForeignTask(StreamTask):
+class ForeignTask(StreamTask, ABC):
     """The task of Flink's or PyFlink's operator, which runs, is cancelled and ends like another.
 
     It makes no other part of the reference's operator. Mails come first, then input.
@@ -163,9 +164,9 @@ class ForeignTask(StreamTask):
         self.source = parts.source(elements, self.on_element, self.on_end)
         self.operator = self  # type: ignore[assignment]  # it runs the hooks itself
 
+    @abstractmethod
     def make_side(self, function: FunctionParts) -> ForeignSide:
         """Return the operator, which is not made yet."""
-        raise NotImplementedError
 
     async def open(self) -> None:
         """Run the function's own `open`; the operator's thread sees variables that it sets."""

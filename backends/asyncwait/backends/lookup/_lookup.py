@@ -230,7 +230,7 @@ def tabled(
     if not (cache is None or isinstance(cache, Cache)):
         raise InvalidConfig.of("cache", cache, "a Cache, a Full or None")
     if cache is not None and cache.key is not None:
-        raise InvalidConfig.of("cache.key", cache.key, "None: a lookup is given its keys")
+        raise InvalidConfig.of("cache.key", cache.key, "None: `key` of the lookup returns its keys")
     if cache is not None and cache.missing_ttl is not None and not policy.takes_misses:
         expected = "None: with it a missing key would be asked for no more"
         raise InvalidConfig.of("missing_ttl", cache.missing_ttl, f"{expected}, and retry_missing")

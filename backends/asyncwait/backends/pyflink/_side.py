@@ -52,6 +52,9 @@ class PyFlinkSide(ForeignSide):
             self.emit_snapshot(element, ())
             self._wait_for_room()
 
+    def run_mails(self) -> None:
+        """Do nothing, because PyFlink's operator has no mails."""
+
     def end_input(self) -> None:
         """Report the end of the input, and wait until everything has come out."""
         self._operation.finish()

@@ -67,7 +67,7 @@ class Jvm:
             if code is not None or time.monotonic() > give_up:
                 what = "does not answer" if code is None else f"ended with exit code {code}"
                 raise SparkNotStarted(joined([f"Spark's JVM {what}:\n{tail(self.log)}"]))
-            time.sleep(0.02)
+            time.sleep(0.02)  # A new file of another process sends no event.
         data = file.read_bytes()
         port, length = struct.unpack_from(">ii", data)
         secret = data[8 : 8 + length].decode()
@@ -125,7 +125,7 @@ def _environment(folder: Path) -> dict[str, str]:
     if not (home / "jars").is_dir():
         home = Path(find_spark_home._find_spark_home())  # noqa: SLF001 - no public way
     if (jar := next((home / "jars").glob("spark-launcher_*.jar"), None)) is None:
-        raise SparkNotStarted(f"{home} holds no Spark: there is no jars/spark-launcher_*.jar in it")
+        raise SparkNotStarted(f"{home} holds no Spark: it lacks jars/spark-launcher_*.jar")
     settings = folder / "settings"
     settings.mkdir()
     (settings / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")

@@ -201,7 +201,7 @@ class Results(Iterator[Any]):
         """Return the next result.
 
         Raises:
-            StopIteration: there are no more results.
+            StopIteration: all results have been read.
             OperatorError: the operator failed; each further call raises the same error again.
             BaseException: the error of the source, after the results of all its values.
             RuntimeError: another thread waits for the next result, or the call is made on the loop,

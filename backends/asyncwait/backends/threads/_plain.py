@@ -87,9 +87,9 @@ def threads_wait(mode: Mode) -> Any:
 
 _DOC = """Call `fn`, which may block, in threads for each value of `source`, many at a time.
 
-`async with` opens the stream on a loop; `with` or a `for` loop opens it where there is none: see
-`ThreadsStream`. There, a source that is no collection is read in a thread of its own, some values
-ahead; and results that are ready come together, and take no room any more. On leaving, a
+`async with` opens the stream on a loop; `with` or a `for` loop opens it without a loop: see
+`ThreadsStream`. Without a loop, a thread of its own reads a source that is no collection, some
+values ahead; and finished results come together, and take no room any more. On leaving, a
 RuntimeWarning names the calls that run on although their time is over: nothing can end them.
 
 The arguments are those of the pool; only `fn` is a plain function here:

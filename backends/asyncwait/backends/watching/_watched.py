@@ -64,7 +64,7 @@ def statistics_of(results: Watched[S], every: float = 1.0) -> AsyncIterator[S]:
     """Yield the figures of an operator at once, and then every `every` seconds.
 
     The iterator has no end, because figures do not show that an operator has ended: iterate it in a
-    task group, and cancel the group when there are no more results. It holds no task and no timer,
+    task group, and cancel the group after the last result. It holds no task and no timer,
     so you can drop it at any time, and go on reading after a cancelled wait.
 
     Args:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from asyncwait.spec import OperatorConfig
 from asyncwait.spec.scenario import MisuseKind
 
-_WHOSE: ContextVar[str] = ContextVar("asyncwait.conformance.whose", default="what nobody has set")
+_WHOSE: ContextVar[str] = ContextVar("asyncwait.conformance.whose", default="an unset variable")
 """The code that set it last, in words."""
 
 _ENTERING = "what was set before entering"

@@ -164,11 +164,6 @@ class Verdict(Struct, frozen=True):
         return "conformant"
 
     @property
-    def is_green(self) -> bool:
-        """Whether the backend has no findings except its declared ones."""
-        return EXIT_CODES[self.word] == 0
-
-    @property
     def claim(self) -> str:
         """The word, its profiles unless they are all, and the version."""
         to = f" to spec {self.spec}" if any(r.is_newer for r in self.results) else ""

@@ -1,4 +1,4 @@
-"""Errors of rows: their number, the share that may fail, and those that a journal stores."""
+"""Errors of rows: their number, the share that may fail, and the errors that a journal stores."""
 
 from collections import Counter
 from collections.abc import Callable

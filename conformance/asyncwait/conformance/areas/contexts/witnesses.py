@@ -3,9 +3,9 @@
 from asyncwait.conformance.evidence import witnesses
 
 WITNESSES = witnesses("""
-CTX-1: call 0 saw what nobody has set
+CTX-1: call 0 saw an unset variable
     plan: 0: a b; a: 40 gives a1; b: 80 gives b1; contexts
-    breaks: 0: waits, reads, takes 0, calls a, misuse context-lost call 0 saw what nobody has set,
+    breaks: 0: waits, reads, takes 0, calls a, misuse context-lost call 0 saw an unset variable,
         reads, takes 1, calls b; 40: #0 gives a1, out a1; 80: #1 gives b1, out b1
     keeps: 0: waits, reads, takes 0, calls a, reads, takes 1, calls b; 40: #0 gives a1, out a1;
         80: #1 gives b1, out b1
